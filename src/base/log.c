@@ -65,9 +65,9 @@ void log_event(enum log_level level, const char *event, ...)
 	const char *key;
 	va_list args;
 
+	buf_init(&line, LOG_LINE_MAX);
 	if (level > current)
 		return;
-	buf_init(&line, LOG_LINE_MAX);
 	(void)clock_gettime(CLOCK_REALTIME, &ts);
 	(void)gmtime_r(&ts.tv_sec, &tm);
 	(void)strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);

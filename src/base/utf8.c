@@ -7,39 +7,45 @@ static bool is_tail(unsigned char c)
 	return (c & 0xc0) == 0x80;
 }
 
-size_t utf8_sequence(const char *text, size_t len)
+/* How many bytes a sequence has that begins with c, and the range of its second byte: the range keeps
+ * out overlong forms, surrogates and what is past U+10FFFF. */
+static size_t sequence_length(unsigned char c, unsigned char *low, unsigned char *high)
 {
-	const unsigned char *p = (const unsigned char *)text;
-	unsigned char low = 0x80, high = 0xbf;
+	static const struct {
+		unsigned char first, last, low, high;
+		size_t length;
+	} leads[] = {
+		{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+		{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 },
+		{ 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
+		{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(leads); i++) {
+		if (c >= leads[i].first && c <= leads[i].last) {
+			*low = leads[i].low;
+			*high = leads[i].high;
+			return leads[i].length;
+		}
+	}
+	return 0;
+}
+
+size_t utf8_sequence(const char *p, size_t len)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	unsigned char low, high;
 	size_t need;
 
 	if (len == 0)
 		return 0;
-	if (p[0] < 0x80)
+	if (u[0] < 0x80)
 		return 1;
-	if (p[0] >= 0xc2 && p[0] <= 0xdf)
-		need = 2;
-	else if (p[0] >= 0xe0 && p[0] <= 0xef)
-		need = 3;
-	else if (p[0] >= 0xf0 && p[0] <= 0xf4)
-		need = 4;
-	else
-		return 0;
-	if (len < need)
-		return 0;
-	/* The second byte's range keeps out overlong forms, surrogates and > U+10FFFF. */
-	if (p[0] == 0xe0)
-		low = 0xa0;
-	else if (p[0] == 0xed)
-		high = 0x9f;
-	else if (p[0] == 0xf0)
-		low = 0x90;
-	else if (p[0] == 0xf4)
-		high = 0x8f;
-	if (p[1] < low || p[1] > high)
+	need = sequence_length(u[0], &low, &high);
+	if (need == 0 || len < need || u[1] < low || u[1] > high)
 		return 0;
 	for (size_t i = 2; i < need; i++) {
-		if (!is_tail(p[i]))
+		if (!is_tail(u[i]))
 			return 0;
 	}
 	return need;

@@ -158,14 +158,16 @@ static int block_signals(void)
 
 int main(void)
 {
-	const uint32_t to_start_workers = 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_SETPCAP;
 	struct pollfd fds[2] = { { .fd = INIT_FD_CONTROL, .events = POLLIN } };
 	int r;
 
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		broken(STEP_INIT_DUMPABLE, errno);
 	take_briefing();
-	r = keep_capabilities(to_start_workers);
+	/* What it takes to start a worker; with one uid there is none to change to. */
+	r = keep_capabilities(init.briefing.shared_uid
+				      ? 1u << CAP_SETPCAP
+				      : 1u << CAP_SETPCAP | 1u << CAP_SETUID | 1u << CAP_SETGID);
 	if (r == 0)
 		r = block_signals();
 	if (r < 0)

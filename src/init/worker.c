@@ -57,13 +57,15 @@ static int lower(int resource, uint64_t soft, uint64_t hard)
 	return setrlimit((__rlimit_resource_t)resource, &limit) < 0 ? -errno : 0;
 }
 
-static int set_rlimits(const struct cell_limits *limits)
+static int set_rlimits(const struct cell_limits *limits, bool limit_data)
 {
 	const struct {
 		int resource;
 		uint64_t soft, hard;
 	} table[] = {
 		{ RLIMIT_CORE, 0, 0 },
+		{ RLIMIT_DATA, limit_data ? limits->memory_bytes : RLIM_INFINITY,
+		  limit_data ? limits->memory_bytes : RLIM_INFINITY },
 		{ RLIMIT_NOFILE, limits->open_files, limits->open_files },
 		{ RLIMIT_FSIZE, MAX(limits->workspace_bytes, limits->tmp_bytes),
 		  MAX(limits->workspace_bytes, limits->tmp_bytes) },
@@ -281,7 +283,7 @@ static _Noreturn void worker_main(struct init *init, const struct worker_start *
 	unsigned first_to_close = start->driver >= 0 ? DRIVER_FD + 1 : DRIVER_FD;
 
 	STEP(WORKER_FORK, reset_signals());
-	STEP(WORKER_RLIMITS, set_rlimits(&spec->limits));
+	STEP(WORKER_RLIMITS, set_rlimits(&spec->limits, init->briefing.limit_data));
 	STEP(WORKER_BOUNDING, drop_bounding_set());
 	STEP(WORKER_UID, become_user(init->briefing.shared_uid));
 	STEP(WORKER_CAPS, drop_capabilities());

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <net/if.h>
 #include <poll.h>
@@ -64,6 +65,13 @@ static int say_here(int sync)
 	return wire_send(sync, &here, &ns, 1);
 }
 
+static int say_prepared(int sync)
+{
+	WIRE_MESSAGE(build_word, prepared, BUILD_PREPARED);
+
+	return wire_send(sync, &prepared, NULL, 0);
+}
+
 static int await_maps(int sync)
 {
 	_cleanup_fds_ struct wire_fds fds;
@@ -72,11 +80,28 @@ static int await_maps(int sync)
 	return expect(sync, BUILD_MAPPED, &word, sizeof(word), &fds);
 }
 
+/* With one uid only, init is not root in the cell, and would lose every capability when it is executed.
+ * The one with which its program's bounding set is emptied is handed through. */
+static int hand_on_setpcap(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	data[0].inheritable = 1u << CAP_SETPCAP;
+	data[1].inheritable = 0;
+	if (syscall(SYS_capset, &header, data) < 0 ||
+	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SETPCAP, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
 /* Becomes uid 0 of the cell's own user namespace, which is init's uid on the host. */
 static int become_init_user(bool single_uid)
 {
 	if (single_uid)
-		return 0;
+		return hand_on_setpcap();
 	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
 		return -errno;
 	return 0;
@@ -205,6 +230,7 @@ static void prepare(const struct build_context *c)
 	STEP(ROOT, mounts_root(c->template));
 	STEP(PROC, mounts_proc());
 	STEP(DEV, mounts_dev());
+	STEP(SPEC, say_prepared(c->sync));
 }
 
 void build_cell(const struct build_context *c)

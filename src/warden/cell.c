@@ -85,10 +85,7 @@ static void cell_fail(struct warden *w, struct cell *cell, uint32_t step, int er
 		tell_failed(w, cell, step, errnum);
 		cell->failed = true;
 	} else {
-		/* A spare that cannot be built would be tried for ever: remembered, and told to the
-		 * next who asks. */
-		w->prepare_step = step;
-		w->prepare_errnum = errnum;
+		warden_prepare_failed(w, step);
 	}
 	cell->doomed = true;
 	cell_destroy(w, cell);
@@ -129,6 +126,7 @@ static int brief_init(const struct warden *w, int control, const struct cell_spe
 	message.spec = *spec;
 	message.landlock_abi = w->landlock_abi;
 	message.shared_uid = w->settings.uid_mode == UID_SINGLE;
+	message.limit_data = !(w->cgroups.controllers & (1u << CGROUP_MEMORY));
 	r = wire_send(control, &message, NULL, 0);
 	if (r < 0)
 		return r;
@@ -229,6 +227,7 @@ void cell_assign(struct warden *w, struct cell *cell, const struct warden_create
 {
 	cell->wanted = true;
 	cell->cookie = request->cookie;
+	cell->memory_limit = request->spec.limits.memory_bytes;
 	if (cell->state == CELL_SPARE) {
 		equip(w, cell, request);
 		return;
@@ -270,6 +269,8 @@ static void on_build_message(struct warden *w, struct cell *cell, const void *me
 	static const struct wire_rule rules[BUILD_MESSAGE_COUNT] = {
 		[BUILD_PID] = { 1u << CELL_PREPARING, sizeof(struct build_pid), 0, 0, 0 },
 		[BUILD_HERE] = { 1u << CELL_PREPARING, sizeof(struct build_word), 0, 1, 1 },
+		[BUILD_PREPARED] = { 1u << CELL_SPARE | 1u << CELL_BUILDING,
+				     sizeof(struct build_word), 0, 0, 0 },
 		[BUILD_FAILED] = { ~0u, sizeof(struct build_failed), 0, 0, 0 },
 	};
 	const struct wire_header *header = message;
@@ -286,6 +287,9 @@ static void on_build_message(struct warden *w, struct cell *cell, const void *me
 		cell->user_ns = wire_take_fd(fds, 0);
 		cell->here = true;
 		break;
+	case BUILD_PREPARED:
+		warden_greet(w);
+		return;
 	default: {
 		const struct build_failed *failed = message;
 
@@ -320,6 +324,7 @@ static void tell_gone(struct warden *w, struct cell *cell, int status, const str
 
 	gone.cell = cell->number;
 	gone.status = status;
+	gone.over_memory = cell->over_memory;
 	gone.cpu_us = (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000u +
 		      (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 	gone.memory_max_bytes = (uint64_t)usage->ru_maxrss * 1024u;

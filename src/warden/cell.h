@@ -50,6 +50,8 @@ struct cell {
 	struct warden_create *request; /* while the cell is still PREPARING */
 	bool failed;	  /* FAILED was sent: GONE will not be */
 	uint64_t cookie;
+	uint64_t memory_limit; /* for the watcher */
+	bool over_memory;      /* the watcher killed it */
 };
 
 /* Starts a process in new namespaces that waits for a spec. On failure tells at which step. */

@@ -1,12 +1,16 @@
 /* System calls that this C library does not wrap yet, and constants that its headers lack. */
 #pragma once
 
+#include <fcntl.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
 #endif
@@ -40,6 +44,14 @@ static inline int sys_move_mount(int from, const char *from_path, int to, const 
 				 unsigned flags)
 {
 	return (int)syscall(SYS_move_mount, from, from_path, to, to_path, flags);
+}
+
+static inline int sys_mount_setattr(const char *path, unsigned flags, uint64_t set)
+{
+	struct mount_attr attributes = { .attr_set = set };
+
+	return (int)syscall(SYS_mount_setattr, AT_FDCWD, path, flags, &attributes,
+			    sizeof(attributes));
 }
 
 static inline int sys_open_tree(int dir, const char *path, unsigned flags)

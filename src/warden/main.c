@@ -25,14 +25,15 @@
 #include "base/macros.h"
 #include "warden/kernel.h"
 #include "warden/warden.h"
+#include "warden/watch.h"
 
 enum {
 	EVENTS_AT_ONCE = 32,
 	DRAIN_MS = 2000,	/* for cells to die when the warden ends */
-	BUSY_CGROUP_RETRY_MS = 20, /* v1 lets go of a cgroup a moment after its last process */
+	BUSY_CGROUP_RETRY_MS = 2, /* v1 lets go of a cgroup a moment after its last process */
 };
 
-/* Markers for the loop: which of the fixed descriptors an event is for. */
+/* Marks for the loop: which of the fixed descriptors an event is for. */
 static char command_mark, front_mark, signals_mark;
 
 void warden_send(struct warden *w, const void *message, const int *fds, size_t n_fds)
@@ -46,6 +47,37 @@ int warden_watch(struct warden *w, int fd, void *ptr)
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = ptr };
 
 	return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+void warden_greet(struct warden *w)
+{
+	WIRE_MESSAGE(warden_hello, hello, WARDEN_HELLO);
+
+	if (w->greeted)
+		return;
+	w->greeted = true;
+	hello.uid_mode = w->settings.uid_mode;
+	hello.cgroup_kind = w->cgroups.kind;
+	hello.controllers = w->cgroups.controllers;
+	hello.landlock_abi = w->landlock_abi;
+	hello.bind_trees = w->template.bind_trees;
+	warden_send(w, &hello, NULL, 0);
+	/* Only now is it heard: its first request must not meet a warden that is still finding out. */
+	if (warden_watch(w, WARDEN_FD_FRONT, &front_mark) < 0)
+		w->front_blocked = true;
+}
+
+/* The first spare is how it is found out what the host allows: without overlays in user namespaces
+ * cells are made with bind mounts, and the front is told so. */
+void warden_prepare_failed(struct warden *w, uint32_t step)
+{
+	if (step == STEP_ROOT && !w->template.bind_trees && !w->greeted) {
+		w->template.bind_trees = true;
+		return;
+	}
+	/* It would fail again and again. The next who asks has one made for him, and is told why not. */
+	w->prepare_step = step;
+	warden_greet(w);
 }
 
 static size_t count_spares(const struct warden *w)
@@ -63,11 +95,14 @@ void warden_refill(struct warden *w)
 
 	/* After a failure nothing is tried until somebody asks: the reason is then told to him. */
 	while (w->state == WARDEN_SERVING && !w->prepare_step &&
-	       count_spares(w) < w->settings.spare) {
+	       count_spares(w) < MAX(w->settings.spare, w->greeted ? 0u : 1u)) {
 		struct cell *cell;
+		int r = cell_prepare(w, &cell, &step);
 
-		if (cell_prepare(w, &cell, &step) < 0)
+		if (r < 0) {
+			warden_prepare_failed(w, step);
 			return;
+		}
 	}
 }
 
@@ -84,6 +119,7 @@ struct cell *warden_take_spare(struct warden *w, uint32_t *ret_step, int *ret_er
 	}
 	if (best)
 		return best;
+	/* What failed before may be mended by now; if not, this one tells why. */
 	w->prepare_step = 0;
 	r = cell_prepare(w, &best, ret_step);
 	if (r < 0) {
@@ -172,13 +208,20 @@ static int turn(struct warden *w, int timeout_ms)
 
 static int serve(struct warden *w)
 {
-	bool busy = false;
+	int timeout_ms = -1;
 	int r;
 
 	do {
-		r = turn(w, busy ? BUSY_CGROUP_RETRY_MS : -1);
-		busy = sweep(w);
+		r = turn(w, timeout_ms);
+		timeout_ms = sweep(w) ? BUSY_CGROUP_RETRY_MS : -1;
 		warden_refill(w);
+		if (watch_is_needed(w)) {
+			if (clock_monotonic_ms() >= w->next_look_ms) {
+				watch_look(w);
+				w->next_look_ms = clock_monotonic_ms() + WATCH_INTERVAL_MS;
+			}
+			timeout_ms = timeout_ms < 0 ? WATCH_INTERVAL_MS : timeout_ms;
+		}
 	} while (r == 0);
 	return r;
 }
@@ -225,8 +268,7 @@ static int prepare_loop(struct warden *w)
 	}
 	if (fd_set_nonblock(WARDEN_FD_COMMAND, true) < 0 || fd_set_nonblock(WARDEN_FD_FRONT, true) < 0)
 		return -errno;
-	if (warden_watch(w, WARDEN_FD_COMMAND, &command_mark) < 0 ||
-	    warden_watch(w, WARDEN_FD_FRONT, &front_mark) < 0)
+	if (warden_watch(w, WARDEN_FD_COMMAND, &command_mark) < 0)
 		return -errno;
 	return warden_watch(w, w->signals, &signals_mark);
 }

@@ -48,8 +48,10 @@ static int mount_read_only(const struct template *t, int index, const char *at)
 		snprintf(text, sizeof(text), "/root");
 	else
 		snprintf(text, sizeof(text), "/trees/%d", index);
-	if (mount(text, at, NULL, MS_BIND, NULL) < 0 ||
-	    mount(NULL, at, NULL, MS_BIND | MS_REMOUNT | read_only, NULL) < 0)
+	/* Attributes are only added: a user namespace may not take away what the host has set. */
+	if (mount(text, at, NULL, MS_BIND | MS_REC, NULL) < 0 ||
+	    sys_mount_setattr(at, AT_RECURSIVE,
+			      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) < 0)
 		return -errno;
 	return 0;
 }
@@ -90,10 +92,9 @@ int mounts_proc(void)
 
 int mounts_dev(void)
 {
-	if (mount("/dev", "/new/dev", NULL, MS_BIND | MS_REC, NULL) < 0)
-		return -errno;
-	if (mount(NULL, "/new/dev", NULL,
-		  MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC, NULL) < 0)
+	if (mount("/dev", "/new/dev", NULL, MS_BIND | MS_REC, NULL) < 0 ||
+	    sys_mount_setattr("/new/dev", 0,
+			      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC) < 0)
 		return -errno;
 	return 0;
 }

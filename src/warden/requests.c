@@ -69,18 +69,6 @@ static int on_link(struct warden *w, const void *message, struct wire_fds *fds)
 	return template_add_link(&w->template, m->place, m->target);
 }
 
-static void say_hello(struct warden *w)
-{
-	WIRE_MESSAGE(warden_hello, hello, WARDEN_HELLO);
-
-	hello.uid_mode = w->settings.uid_mode;
-	hello.cgroup_kind = w->cgroups.kind;
-	hello.controllers = w->cgroups.controllers;
-	hello.landlock_abi = w->landlock_abi;
-	hello.bind_trees = w->settings.bind_trees;
-	warden_send(w, &hello, NULL, 0);
-}
-
 static int on_start(struct warden *w, const void *message, struct wire_fds *fds)
 {
 	int r;
@@ -97,7 +85,6 @@ static int on_start(struct warden *w, const void *message, struct wire_fds *fds)
 	if (r < 0)
 		return r;
 	w->state = WARDEN_SERVING;
-	say_hello(w);
 	warden_refill(w);
 	return 0;
 }

@@ -159,31 +159,41 @@ int start_write_maps(const struct warden *w, const struct cell *cell)
 	return r < 0 ? r : write_map(cell->init, "gid_map", map);
 }
 
+/* In the cell's user namespace it has the rights of the cell's own uids, and no others; the workspace
+ * is its root. */
+static int enter_workspace(const struct warden *w, int user_ns, int workspace)
+{
+	if (setns(user_ns, CLONE_NEWUSER) < 0 || fchdir(workspace) < 0 || chroot(".") < 0 ||
+	    chdir("/") < 0)
+		return -errno;
+	if (w->settings.uid_mode != UID_SLOTS)
+		return 0;
+	if (setgroups(0, NULL) < 0 || setresgid(CELL_UID, CELL_UID, CELL_UID) < 0 ||
+	    setresuid(CELL_UID, CELL_UID, CELL_UID) < 0)
+		return -errno;
+	return 0;
+}
+
 static _Noreturn void files_main(const struct warden *w, const struct cell *cell, int socket)
 {
-	/* Everything it keeps goes to fixed low numbers, in an order that overwrites nothing. */
-	int fds[] = { fcntl(socket, F_DUPFD_CLOEXEC, 100), fcntl(w->files_exe, F_DUPFD_CLOEXEC, 100),
-		      fcntl(cell->user_ns, F_DUPFD_CLOEXEC, 100),
-		      fcntl(cell->workspace, F_DUPFD_CLOEXEC, 100) };
+	/* Out of the way of the number that the socket must have. */
+	enum { SOCKET, EXE, USER_NS, WORKSPACE, COUNT };
+	const int from[COUNT] = { socket, w->files_exe, cell->user_ns, cell->workspace };
 	char *const argv[] = { (char[]){ "hotcell-files" }, NULL };
 	char *const envp[] = { NULL };
+	int fds[COUNT];
 
-	if (fds[0] < 0 || fds[1] < 0 || fds[2] < 0 || fds[3] < 0 || shed(fds, 4) < 0)
-		_exit(1);
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		_exit(1);
-	/* In the cell's user namespace it has the rights of the cell's own uids, and no others. */
-	if (setns(fds[2], CLONE_NEWUSER) < 0 || fchdir(fds[3]) < 0 || chroot(".") < 0 ||
-	    chdir("/") < 0)
-		_exit(1);
-	if (w->settings.uid_mode == UID_SLOTS) {
-		if (setgroups(0, NULL) < 0 || setresgid(CELL_UID, CELL_UID, CELL_UID) < 0 ||
-		    setresuid(CELL_UID, CELL_UID, CELL_UID) < 0)
+	for (size_t i = 0; i < COUNT; i++) {
+		fds[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 100);
+		if (fds[i] < 0)
 			_exit(1);
 	}
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || dup2(fds[0], FILES_FD) < 0)
+	/* A failure is seen by the front as a socket that closes without an answer. */
+	if (shed(fds, COUNT) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    enter_workspace(w, fds[USER_NS], fds[WORKSPACE]) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || dup2(fds[SOCKET], FILES_FD) < 0)
 		_exit(1);
-	(void)syscall(SYS_execveat, fds[1], "", argv, envp, AT_EMPTY_PATH);
+	(void)syscall(SYS_execveat, fds[EXE], "", argv, envp, AT_EMPTY_PATH);
 	_exit(1);
 }
 

@@ -138,7 +138,7 @@ int template_add_tree(struct template *t, uint32_t index, const char *place, int
 	if (index >= CELL_TREES_MAX || (t->trees & (1u << index)))
 		return -EINVAL;
 	/* Cloned now, while this process is still in the host's mount namespace. */
-	tree = sys_open_tree(dir, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	tree = sys_open_tree(dir, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	if (tree < 0)
 		return -errno;
 	r = open_place(t, place, &parent);
@@ -198,7 +198,7 @@ int template_add_link(struct template *t, const char *place, const char *target)
 }
 
 /* Mounts the host's devices over the empty files that stand for them, where mknod was not allowed. */
-static int mount_devices(const struct template *t, const int fds[])
+static int mount_devices(const struct template *t, const int fds[ARRAY_SIZE(devices)])
 {
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
 		if (fds[i] >= 0 &&
@@ -208,12 +208,11 @@ static int mount_devices(const struct template *t, const int fds[])
 	return 0;
 }
 
-static int clone_devices(const struct template *t, int fds[])
+static int clone_devices(const struct template *t, int fds[ARRAY_SIZE(devices)])
 {
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
 		struct stat st;
 
-		fds[i] = -1;
 		if (fstatat(t->root, devices[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return -errno;
 		if (S_ISCHR(st.st_mode))
@@ -247,7 +246,10 @@ int template_enter(struct template *t)
 	int device_fds[ARRAY_SIZE(devices)];
 	int r;
 
-	proc = sys_open_tree(AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		device_fds[i] = -1;
+	/* With what is mounted below: a user namespace may not uncover it. */
+	proc = sys_open_tree(AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (proc < 0)
 		return -errno;
 	r = clone_devices(t, device_fds);

@@ -26,7 +26,8 @@ struct warden {
 	int init_exe, files_exe;
 	bool front_blocked; /* a message to the front did not fit: that ends it */
 	uint32_t prepare_step; /* the step at which the last spare failed, or 0 */
-	int prepare_errnum;
+	uint64_t next_look_ms; /* of the watcher */
+	bool greeted;	   /* HELLO was sent */
 	const char *doing; /* what the message at hand is for, to follow "cannot" */
 };
 
@@ -38,6 +39,12 @@ int warden_watch(struct warden *w, int fd, void *ptr);
 
 /* Keeps the number of spares that the settings ask for. */
 void warden_refill(struct warden *w);
+
+/* Tells the front what the host gives, once: when the first spare stands, or when none can. */
+void warden_greet(struct warden *w);
+
+/* A cell that nobody had asked for could not be prepared. */
+void warden_prepare_failed(struct warden *w, uint32_t step);
 
 /* Takes the best spare: one that waits, else one that is being prepared, else a new one. NULL with the
  * step and errno that failed. */

@@ -161,8 +161,8 @@ struct warden_failed {
 struct warden_gone {
 	struct wire_header header;
 	uint64_t cell;
-	int32_t status; /* of init, as waitpid gives it */
-	int32_t reserved;
+	int32_t status;	      /* of init, as waitpid gives it */
+	uint32_t over_memory; /* killed by the warden, which watches where no cgroup does */
 	uint64_t cpu_us;	   /* user and system, of init and all it waited for */
 	uint64_t memory_max_bytes; /* largest resident set of one process */
 };
