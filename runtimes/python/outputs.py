@@ -1,8 +1,8 @@
 """Values, images and tables: records on the outputs pipe.
 
 A record is u32 kind (1: text of the run's value, 2: something to show), u32 length of the MIME type, u32
-length of the data, little-endian, then both. Showing is a courtesy: whatever goes wrong in here, the run
-goes on and ends as it would have without.
+length of the data, little-endian, then both. Whatever goes wrong in here, the run goes on and ends as it
+would have without.
 """
 
 import os
@@ -33,15 +33,6 @@ SUFFIXES = {
     "image/gif": "gif",
     "application/json": "json",
 }
-
-connected = None
-
-
-def connect(fd, directory):
-    global connected
-    if connected is None:
-        connected = Outputs(fd, directory)
-    return connected
 
 
 class Outputs:

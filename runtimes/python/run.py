@@ -53,6 +53,7 @@ class Run:
             os.dup2(fd, target)
             os.close(fd)
         os.close(bundle)
+        self.outputs = None
         self.outputs_fd = outputs
         try:
             os.dup2(outputs, OUTPUTS_FD_HIGH, inheritable=False)
@@ -65,11 +66,17 @@ class Run:
     def is_owner(self):
         return os.getpid() == self.pid
 
-    def outputs(self):
-        """Where values go, or None: in a fork, or when the program closed it (and may use the number itself)."""
+    def show(self, what, *args):
+        """Calls a method of outputs.Outputs; not in a fork, nor when the program closed the pipe (and may use
+        its number itself). Showing is a courtesy: what fails in there is no failure of the run."""
         if not self.is_owner() or identity(self.outputs_fd) != self.outputs_identity:
-            return None
-        return load("outputs").connect(self.outputs_fd, self.directory)  # noqa: F821
+            return
+        try:
+            if self.outputs is None:
+                self.outputs = load("outputs").Outputs(self.outputs_fd, self.directory)  # noqa: F821
+            getattr(self.outputs, what)(*args)
+        except Exception:
+            pass
 
     def done(self, code):
         if not self.is_owner() or identity(self.control.fileno()) != self.control_identity:
@@ -107,7 +114,7 @@ def receive(control):
     while True:
         try:
             space = _socket.CMSG_SPACE(RUN_FDS * 4)
-            message, ancillary, flags, _ = control.recvmsg(64, space, _socket.MSG_CMSG_CLOEXEC)
+            message, ancillary, _, _ = control.recvmsg(64, space, _socket.MSG_CMSG_CLOEXEC)
             break
         except _socket.timeout:
             control.settimeout(None)
@@ -173,7 +180,7 @@ def unraisable(error, where):
     """'Exception ignored in ...', as CPython says of errors for which nobody is left to ask."""
     try:
         error.__traceback__ = source.trimmed(error.__traceback__)
-        print(f"Exception ignored in: {where!r}", file=sys.stderr)
+        source.complain(f"Exception ignored in: {where!r}")
         sys.__excepthook__(type(error), error, error.__traceback__)
     except BaseException:
         pass
@@ -203,8 +210,7 @@ def prepare(run, program):
 
     def display(*objects, raw=False, **_):
         """Sends objects to whoever reads the run's result: images, tables, HTML, or text."""
-        if (outputs := run.outputs()) is not None:
-            outputs.display(objects, raw)
+        run.show("display", objects, raw)
 
     def pyplot_imported(pyplot):
         pyplot.show = lambda *_, **__: send_figures(run)
@@ -216,8 +222,8 @@ def prepare(run, program):
 
 
 def send_figures(run):
-    if "matplotlib.pyplot" in sys.modules and (outputs := run.outputs()) is not None:
-        outputs.figures()
+    if "matplotlib.pyplot" in sys.modules:
+        run.show("figures")
 
 
 def main(control):
@@ -245,6 +251,7 @@ def main(control):
         if code == source.INTERRUPTED:
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
             os.kill(os.getpid(), _signal.SIGINT)
+            code = 128 + _signal.SIGINT  # it was blocked
         run.done(code)
         os._exit(code)
 
@@ -255,8 +262,8 @@ def end(run, program, value, error):
     if error is not None:
         error.__traceback__ = source.trimmed(error.__traceback__)
         code = program.report(error)
-    elif value is not None and (outputs := run.outputs()) is not None:
-        outputs.result(value)
+    elif value is not None:
+        run.show("result", value)
     value = error = None
     threading = sys.modules.get("threading")
     try:

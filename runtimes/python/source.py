@@ -36,10 +36,10 @@ class Source:
         try:
             return self.compile_apart(0)
         except (RecursionError, MemoryError):
-            apart = False
+            refused = None
         except SyntaxError as error:
-            apart, refused = True, error
-        if not apart:
+            refused = error
+        if refused is None:
             # A tree of Python objects needs more than the compiler's own: run it without its last value.
             return compile(self.code, FILENAME, "exec", 0, True), None
         message = str(refused.msg)
@@ -81,9 +81,10 @@ class Source:
 
     def lines(self):
         try:
-            return self.get_source().splitlines(True)
+            text = self.get_source()
         except (SyntaxError, UnicodeDecodeError):
-            return self.code.decode("utf-8", "replace").splitlines(True)
+            text = self.code.decode("utf-8", "replace")
+        return [line + "\n" for line in text.split("\n")]  # not splitlines: a form feed ends no line here
 
     def get_source(self, name=None):
         from importlib.util import decode_source
@@ -117,8 +118,8 @@ class Source:
 
     def fill_linecache(self, linecache):
         lines = self.lines()
-        if lines and not lines[-1].endswith("\n"):
-            lines[-1] += "\n"
+        if lines[-1] == "\n":
+            lines.pop()
         for name in (FILENAME, self.get_filename()):
             # No time of change: linecache then never looks for a file.
             linecache.cache[name] = (len(self.code), None, lines, name)
@@ -179,16 +180,16 @@ class Source:
         hook = getattr(sys, "excepthook", None)
         try:
             if hook is None:
-                print("sys.excepthook is missing", file=sys.stderr)
+                complain("sys.excepthook is missing")
                 hook = builtin_hook
             self.showing(hook)(type(error), error, tb)
         except SystemExit as leave:
             return exit_code(leave)
         except BaseException as failure:
-            print("Error in sys.excepthook:", file=sys.stderr)
+            complain("Error in sys.excepthook:")
             failure.__traceback__ = trimmed(failure.__traceback__)
             builtin_hook(type(failure), failure, failure.__traceback__)
-            print("\nOriginal exception was:", file=sys.stderr)
+            complain("\nOriginal exception was:")
             builtin_hook(type(error), error, tb)
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
 
@@ -252,8 +253,14 @@ def exit_code(leave):
         return 0
     if isinstance(code, int):
         return code & 0xFF if -(1 << 63) <= code < 1 << 63 else 0xFF
+    complain(code)
+    return 1
+
+
+def complain(what):
+    """A line on stderr, if there is one: the program may have closed it, replaced it or set it to None."""
     try:
-        print(code, file=sys.stderr)
+        sys.stderr.write(f"{what}\n")
+        sys.stderr.flush()
     except BaseException:
         pass
-    return 1

@@ -58,6 +58,11 @@ void cell_usage(struct cell *cell, struct cell_usage *ret)
 	cell->backend->ops->usage(cell, ret);
 }
 
+bool cell_usage_is_late(const struct cell *cell)
+{
+	return cell->usage_is_late;
+}
+
 bool cell_workspace_is_empty(struct cell *cell)
 {
 	return cell->backend->ops->workspace_is_empty(cell);
@@ -73,7 +78,8 @@ void cell_open(struct cell *cell, const char *path, cell_opened done, void *data
 	cell->backend->ops->open(cell, path, done, data);
 }
 
-void cell_put(struct cell *cell, const char *path, bool executable, int fd, cell_put_done done, void *data)
+void cell_put(struct cell *cell, const char *path, bool executable, int fd, cell_put_done done,
+	      void *data)
 {
 	cell->backend->ops->put(cell, path, executable, fd, done, data);
 }

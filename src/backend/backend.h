@@ -59,8 +59,8 @@ struct cell_file {
 };
 
 /* Completions; errnum is 0 or a positive errno. Entries are the callee's to read, not to keep. */
-typedef void (*cell_listed)(int errnum, const struct cell_file *files, size_t n_files, uint64_t skipped,
-			    void *data);
+typedef void (*cell_listed)(int errnum, const struct cell_file *files, size_t n_files,
+			    uint64_t skipped, void *data);
 typedef void (*cell_opened)(int errnum, int fd, uint64_t size, void *data); /* takes the fd */
 typedef void (*cell_put_done)(int errnum, void *data);
 
@@ -84,6 +84,9 @@ void cell_kill(struct cell *cell);
 int cell_freeze(struct cell *cell, bool on);
 
 void cell_usage(struct cell *cell, struct cell_usage *ret);
+
+/* True on a host without cgroups: what a run has cost is known only once the cell is gone. */
+bool cell_usage_is_late(const struct cell *cell);
 
 /* True when surely nothing was made in the workspace since the cell was. */
 bool cell_workspace_is_empty(struct cell *cell);

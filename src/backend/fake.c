@@ -84,7 +84,8 @@ static void answer_list(struct fake_backend *fake, const struct fake_request *re
 			.mtime_ns = fake->files[i].mtime_ns,
 		};
 	}
-	request->listed(fake->files_errnum, files, fake->files_errnum ? 0 : fake->n_files, 0, request->data);
+	request->listed(fake->files_errnum, files, fake->files_errnum ? 0 : fake->n_files, 0,
+			request->data);
 }
 
 static void answer_open(struct fake_backend *fake, const struct fake_request *request)
@@ -149,7 +150,8 @@ static void open_file(struct cell *cell, const char *path, cell_opened done, voi
 	ask(cell, path, data)->opened = done;
 }
 
-static void put(struct cell *base, const char *path, bool executable, int fd, cell_put_done done, void *data)
+static void put(struct cell *base, const char *path, bool executable, int fd, cell_put_done done,
+		void *data)
 {
 	struct fake_backend *fake = fake_cell(base)->backend;
 	struct fake_file *file = &fake->files[fake->n_files++];
@@ -164,7 +166,8 @@ static void put(struct cell *base, const char *path, bool executable, int fd, ce
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-static struct cell *new_cell(struct backend *backend, const struct cell_spec *spec, struct error *err)
+static struct cell *new_cell(struct backend *backend, const struct cell_spec *spec,
+			     struct error *err)
 {
 	struct fake_backend *fake = (struct fake_backend *)backend;
 	struct fake_cell *cell;

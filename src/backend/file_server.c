@@ -178,8 +178,9 @@ static int on_entry(struct file_server *server, const struct files_entry *entry)
 		return -EPROTO;
 	/* Grown in powers of two. */
 	if ((server->n_files & (server->n_files - 1)) == 0)
-		server->files = xrealloc(server->files, (server->n_files ? server->n_files * 2 : 1) *
-								sizeof(*server->files));
+		server->files = xrealloc(server->files,
+					 (server->n_files ? server->n_files * 2 : 1) *
+						 sizeof(*server->files));
 	server->files[server->n_files++] = (struct cell_file){
 		.path = xstrdup(entry->path),
 		.kind = entry->kind,
@@ -209,7 +210,8 @@ static void on_end(struct file_server *server, const struct files_end *end)
 	free(files);
 }
 
-static int on_opened(struct file_server *server, const struct files_opened *opened, struct wire_fds *fds)
+static int on_opened(struct file_server *server, const struct files_opened *opened,
+		     struct wire_fds *fds)
 {
 	struct request *request;
 

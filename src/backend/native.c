@@ -66,6 +66,13 @@ static struct native_cell *by_id(struct native *native, uint64_t id)
 	return cell;
 }
 
+static void discard(struct native_cell *cell)
+{
+	native_cell_close(cell);
+	free(cell->create);
+	free(cell);
+}
+
 static void forget(struct native_cell *cell)
 {
 	struct native_cell **at = &cell->native->cells;
@@ -73,9 +80,7 @@ static void forget(struct native_cell *cell)
 	while (*at != cell)
 		at = &(*at)->next;
 	*at = cell->next;
-	native_cell_close(cell);
-	free(cell->create);
-	free(cell);
+	discard(cell);
 }
 
 static int send_destroy(struct native_cell *cell)
@@ -164,7 +169,8 @@ static int on_hello(struct native *native, const struct warden_hello *hello)
 	return send_creates(native);
 }
 
-static int on_created(struct native *native, const struct warden_created *created, struct wire_fds *fds)
+static int on_created(struct native *native, const struct warden_created *created,
+		      struct wire_fds *fds)
 {
 	struct native_cell *cell = by_cookie(native, created->cookie);
 
@@ -211,6 +217,7 @@ static int on_gone(struct native *native, const struct warden_gone *gone)
 	cell->gone = true;
 	cell->gone_cpu_us = gone->cpu_us;
 	cell->gone_memory_bytes = gone->memory_max_bytes;
+	cell->gone_over_memory = gone->over_memory != 0;
 	if (!cell->failed)
 		cell->base.events->gone(&cell->base, gone->status, cell->base.data);
 	return 0;
@@ -264,14 +271,16 @@ static void readable(void *data)
 		return;
 	if (n == 0)
 		lose(native, "the warden has ended");
-	else if (n < 0 || wire_check(rules, WARDEN_MESSAGE_COUNT, native->state, &in.header, fds.n) < 0 ||
+	else if (n < 0 ||
+		 wire_check(rules, WARDEN_MESSAGE_COUNT, native->state, &in.header, fds.n) < 0 ||
 		 dispatch(native, &in, &fds) < 0)
 		lose(native, "the warden said something unexpected");
 }
 
 /* --- the contract ----------------------------------------------------------------------------- */
 
-static struct cell *new_cell(struct backend *backend, const struct cell_spec *spec, struct error *err)
+static struct cell *new_cell(struct backend *backend, const struct cell_spec *spec,
+			     struct error *err)
 {
 	struct native *native = (struct native *)backend;
 	struct native_cell *cell;
@@ -291,7 +300,8 @@ static struct cell *new_cell(struct backend *backend, const struct cell_spec *sp
 	cell->next = native->cells;
 	native->cells = cell;
 	cell->create = xcalloc(1, sizeof(*cell->create));
-	cell->create->header = (struct wire_header){ .type = WARDEN_CREATE, .size = sizeof(*cell->create) };
+	cell->create->header = (struct wire_header){ .type = WARDEN_CREATE,
+						     .size = sizeof(*cell->create) };
 	cell->create->cookie = cell->cookie;
 	cell->create->spec = *spec;
 	if (native->state == SERVING)
@@ -351,7 +361,8 @@ static void open_file(struct cell *cell, const char *path, cell_opened done, voi
 	file_server_open(file_server_of(cell), path, done, data);
 }
 
-static void put(struct cell *cell, const char *path, bool executable, int fd, cell_put_done done, void *data)
+static void put(struct cell *cell, const char *path, bool executable, int fd, cell_put_done done,
+		void *data)
 {
 	file_server_put(file_server_of(cell), path, executable, fd, done, data);
 }
@@ -360,8 +371,12 @@ static void native_free(struct backend *backend)
 {
 	struct native *native = (struct native *)backend;
 
-	while (native->cells)
-		forget(native->cells);
+	while (native->cells) {
+		struct native_cell *cell = native->cells;
+
+		native->cells = cell->next;
+		discard(cell);
+	}
 	native->warden = port_free(native->warden);
 	native->lost_timer = loop_timer_free(native->lost_timer);
 	free(native);
@@ -382,8 +397,8 @@ static const struct backend_ops native_ops = {
 	.put = put,
 };
 
-struct backend *native_new(struct loop *loop, int socket, void (*lost)(const struct error *err, void *data),
-			   void *data)
+struct backend *native_new(struct loop *loop, int socket,
+			   void (*lost)(const struct error *err, void *data), void *data)
 {
 	struct native *native = xcalloc(1, sizeof(*native));
 	const struct port_config config = {

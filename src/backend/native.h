@@ -13,5 +13,5 @@ struct loop;
 
 /* Takes the socket. `lost` is called once if the warden goes or misbehaves; by then every cell has
  * had its `failed`. Cells may be asked for at once; the isolation is known when the first is there. */
-struct backend *native_new(struct loop *loop, int socket, void (*lost)(const struct error *err, void *data),
-			   void *data);
+struct backend *native_new(struct loop *loop, int socket,
+			   void (*lost)(const struct error *err, void *data), void *data);

@@ -20,9 +20,12 @@ enum {
 
 /* init is ours, but a cell is around it: what it says is checked all the same. */
 static const struct wire_rule init_rules[CELL_MESSAGE_COUNT] = {
-	[CELL_READY] = { IN(BUILDING) | IN(READY) | IN(RUNNING) | IN(ENDED), sizeof(struct cell_ready), 0, 0, 0 },
-	[CELL_EXIT] = { IN(BUILDING) | IN(READY) | IN(RUNNING) | IN(ENDED), sizeof(struct cell_exit), 0, 0, 0 },
-	[CELL_BROKEN] = { IN(BUILDING) | IN(READY) | IN(RUNNING), sizeof(struct cell_broken), 0, 0, 0 },
+	[CELL_READY] = { IN(BUILDING) | IN(READY) | IN(RUNNING) | IN(ENDED),
+			 sizeof(struct cell_ready), 0, 0, 0 },
+	[CELL_EXIT] = { IN(BUILDING) | IN(READY) | IN(RUNNING) | IN(ENDED),
+			sizeof(struct cell_exit), 0, 0, 0 },
+	[CELL_BROKEN] = { IN(BUILDING) | IN(READY) | IN(RUNNING), sizeof(struct cell_broken), 0, 0,
+			  0 },
 };
 
 /* Everything a driver says is the program's own word. */
@@ -87,19 +90,20 @@ void native_cell_usage(struct cell *base, struct cell_usage *ret)
 	if (read_number(cell->fds[CELL_FD_CPU], cgroup_text_cpu_us, &value))
 		ret->cpu_us = value - MIN(value, cell->cpu_us_at_run);
 	else
-		ret->cpu_us = cell->gone_cpu_us;
-	ret->memory_is_exact =
-		read_number(cell->fds[CELL_FD_MEMORY_PEAK], cgroup_text_number, &ret->memory_peak_bytes);
+		ret->cpu_us = MAX(cell->exit_cpu_us, cell->gone_cpu_us);
+	ret->memory_is_exact = read_number(cell->fds[CELL_FD_MEMORY_PEAK], cgroup_text_number,
+					   &ret->memory_peak_bytes);
 	if (!ret->memory_is_exact)
-		ret->memory_peak_bytes = MAX(cell->memory_sampled, cell->gone_memory_bytes);
-	ret->processes_is_exact =
-		read_number(cell->fds[CELL_FD_PIDS_PEAK], cgroup_text_number, &ret->processes_peak);
+		ret->memory_peak_bytes =
+			MAX(cell->memory_sampled, MAX(cell->exit_memory_bytes, cell->gone_memory_bytes));
+	ret->processes_is_exact = read_number(cell->fds[CELL_FD_PIDS_PEAK], cgroup_text_number,
+					      &ret->processes_peak);
 	if (!ret->processes_is_exact)
 		ret->processes_peak = cell->processes_sampled;
 	/* init is ours, not the program's. */
 	ret->processes_peak = ret->processes_peak > 1 ? ret->processes_peak - 1 : 1;
 	if (!read_number(cell->fds[CELL_FD_MEMORY_EVENTS], parse_oom_kills, &ret->oom_kills))
-		ret->oom_kills = 0;
+		ret->oom_kills = cell->gone_over_memory;
 }
 
 static void remember_workspace(struct native_cell *cell)
@@ -187,8 +191,9 @@ static void control_failed(struct native_cell *cell)
 
 	native_cell_kill(&cell->base);
 	cell->failed = true;
-	error_set(&err, ERR_SYSTEM, 0,
-		  "the cell's init said something unexpected; what became of the program is unknown");
+	error_set(
+		&err, ERR_SYSTEM, 0,
+		"the cell's init said something unexpected; what became of the program is unknown");
 	cell->base.events->failed(&cell->base, &err, cell->base.data);
 }
 
@@ -218,6 +223,8 @@ static void on_control(struct native_cell *cell, const union cell_in *in)
 			return;
 		}
 		cell->exited = true;
+		cell->exit_cpu_us = in->exit.cpu_us;
+		cell->exit_memory_bytes = in->exit.memory_max_bytes;
 		cell->state = NATIVE_ENDED;
 		events->exited(&cell->base, in->exit.status, cell->base.data);
 		return;
@@ -262,7 +269,8 @@ static void driver_readable(void *data)
 		cell->driver_port = port_free(cell->driver_port);
 		return;
 	}
-	if (n < 0 || wire_check(driver_rules, CELL_MESSAGE_COUNT, cell->state, &in.header, fds.n) < 0 ||
+	if (n < 0 ||
+	    wire_check(driver_rules, CELL_MESSAGE_COUNT, cell->state, &in.header, fds.n) < 0 ||
 	    (in.header.type == CELL_DONE && (in.done.code < 0 || in.done.code > 255))) {
 		rogue(cell);
 		return;
@@ -275,7 +283,8 @@ static void driver_readable(void *data)
 	cell->base.events->finished(&cell->base, in.done.code, cell->base.data);
 }
 
-static struct port *open_port(struct native_cell *cell, enum cell_fd which, void (*read_it)(void *data))
+static struct port *open_port(struct native_cell *cell, enum cell_fd which,
+			      void (*read_it)(void *data))
 {
 	const struct port_config config = {
 		.send = wire_send,
@@ -299,6 +308,7 @@ int native_cell_created(struct native_cell *cell, uint32_t has, struct wire_fds 
 	if (cell->fds[CELL_FD_CONTROL] < 0 || (cell->fds[CELL_FD_DRIVER] >= 0) != cell->driver)
 		return -EPROTO;
 	cell->state = NATIVE_BUILDING;
+	cell->base.usage_is_late = cell->fds[CELL_FD_CPU] < 0;
 	remember_workspace(cell);
 	cell->control = open_port(cell, CELL_FD_CONTROL, control_readable);
 	if (cell->driver)

@@ -14,7 +14,7 @@ struct native;
 struct port;
 
 enum native_cell_state {
-	NATIVE_ASKED,	 /* CREATE was sent */
+	NATIVE_ASKED,    /* CREATE was sent */
 	NATIVE_BUILDING, /* CREATED came: there are sockets, the cell is not ready */
 	NATIVE_READY,
 	NATIVE_RUNNING,
@@ -43,7 +43,9 @@ struct native_cell {
 	struct loop_timer *sampler;
 	uint64_t cpu_us_at_run;
 	uint64_t memory_sampled, processes_sampled;
+	uint64_t exit_cpu_us, exit_memory_bytes;
 	uint64_t gone_cpu_us, gone_memory_bytes;
+	bool gone_over_memory; /* the warden's watcher ended it */
 };
 
 /* CREATED came: takes fds as `has` says. 0 or -EPROTO. */
@@ -52,8 +54,8 @@ int native_cell_created(struct native_cell *cell, uint32_t has, struct wire_fds 
 /* Closes everything and stops every timer; the struct stays. */
 void native_cell_close(struct native_cell *cell);
 
-int native_cell_run(struct cell *cell, const int fds[RUN_FD_COUNT]);
-void native_cell_kill(struct cell *cell);
-int native_cell_freeze(struct cell *cell, bool on);
-void native_cell_usage(struct cell *cell, struct cell_usage *ret);
-bool native_cell_workspace_is_empty(struct cell *cell);
+int native_cell_run(struct cell *base, const int fds[RUN_FD_COUNT]);
+void native_cell_kill(struct cell *base);
+int native_cell_freeze(struct cell *base, bool on);
+void native_cell_usage(struct cell *base, struct cell_usage *ret);
+bool native_cell_workspace_is_empty(struct cell *base);

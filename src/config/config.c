@@ -109,7 +109,8 @@ static bool read_environment(struct config *config, struct error *err)
 
 		environment_name(&settings[i], name);
 		if (settings[i].older &&
-		    !read_variable(config, &settings[i], settings[i].older, err))
+		    !read_variable(config, &settings[i], settings[i].older, err) &&
+		    !settings[i].older_is_shared)
 			return false;
 		if (!read_variable(config, &settings[i], name, err))
 			return false;

@@ -26,6 +26,7 @@ struct setting {
 	const char *words; /* what is allowed of a word, separated by ", " */
 	uint64_t min, max; /* what is allowed of a number */
 	const char *older; /* an environment variable that is read too */
+	bool older_is_shared; /* other programs read it as well: a value that is not ours is passed over */
 };
 
 extern const struct setting settings[];

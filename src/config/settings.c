@@ -55,7 +55,8 @@ const struct setting settings[] = {
 	  "More folders with languages, separated by ':'; later ones win." },
 
 	{ "log", "level", &setting_word, AT(log_level), "warn",
-	  "How much is logged to stderr.", .words = "error, warn, info, debug", .older = "LOG_LEVEL" },
+	  "How much is logged to stderr.", .words = "error, warn, info, debug", .older = "LOG_LEVEL",
+	  .older_is_shared = true },
 
 	POLICY(0, "strict",     "256M", "0.5", "64",  "256M", "64M"),
 	POLICY(1, "standard",   "512M", "1",   "128", "1G",   "128M"),

@@ -23,7 +23,7 @@ struct collect {
 	struct loop_timer *timer; /* one slice of hashing each time */
 	collect_done done;
 	void *data;
-	size_t at; /* the input being put, or the file being hashed */
+	size_t at;             /* the input being put, or the file being hashed */
 	struct before *before; /* one for each input */
 	struct run_file *files;
 	size_t n_files;
@@ -78,8 +78,8 @@ static struct before *find_input(const struct collect *collect, const char *path
 
 /* --- before the run --------------------------------------------------------------------------- */
 
-static void before_listed(int errnum, const struct cell_file *files, size_t n_files, uint64_t skipped,
-			  void *data)
+static void before_listed(int errnum, const struct cell_file *files, size_t n_files,
+			  uint64_t skipped, void *data)
 {
 	struct collect *collect = data;
 
@@ -156,7 +156,8 @@ static void add_listed(struct collect *collect, const struct cell_file *file)
 	if (before)
 		before->known = false; /* seen again: it was not deleted */
 	if (changed)
-		add_file(collect, file->path, file->size, file->mode, before ? "changed" : "created");
+		add_file(collect, file->path, file->size, file->mode,
+			 before ? "changed" : "created");
 }
 
 static void add_deleted(struct collect *collect)
@@ -172,8 +173,8 @@ static void keep_listed_max(struct collect *collect)
 		free((char *)(uintptr_t)collect->files[--collect->n_files].path);
 }
 
-static void after_listed(int errnum, const struct cell_file *files, size_t n_files, uint64_t skipped,
-			 void *data)
+static void after_listed(int errnum, const struct cell_file *files, size_t n_files,
+			 uint64_t skipped, void *data)
 {
 	struct collect *collect = data;
 
@@ -262,7 +263,8 @@ void collect_find(struct collect *collect, bool want_fds, collect_done done, voi
 	cell_list(collect->cell, COLLECT_LIST_MAX, after_listed, collect);
 }
 
-const struct run_file *collect_files(const struct collect *collect, size_t *ret_n, uint64_t *ret_total)
+const struct run_file *collect_files(const struct collect *collect, size_t *ret_n,
+				     uint64_t *ret_total)
 {
 	*ret_n = collect->n_files;
 	*ret_total = collect->files_total;

@@ -18,10 +18,10 @@ struct loop;
 struct plan;
 
 enum {
-	COLLECT_LIST_MAX = 4096,	   /* entries asked for; folders and links count too */
-	COLLECT_HASH_FILE_MAX = 64 << 20,  /* larger files get no sha256 */
+	COLLECT_LIST_MAX = 4096,            /* entries asked for; folders and links count too */
+	COLLECT_HASH_FILE_MAX = 64 << 20,   /* larger files get no sha256 */
 	COLLECT_HASH_TOTAL_MAX = 256 << 20, /* nor those after this much was hashed */
-	COLLECT_HASH_SLICE = 4 << 20,	   /* about 10 ms */
+	COLLECT_HASH_SLICE = 4 << 20,       /* about 10 ms */
 };
 
 struct collect *collect_new(struct loop *loop, struct cell *cell, const struct plan *plan);
@@ -37,4 +37,5 @@ void collect_put(struct collect *collect, collect_done done, void *data);
 void collect_find(struct collect *collect, bool want_fds, collect_done done, void *data);
 
 /* By path, at most RUN_FILES_LISTED_MAX; what was found so far when collect_find() is not done. */
-const struct run_file *collect_files(const struct collect *collect, size_t *ret_n, uint64_t *ret_total);
+const struct run_file *collect_files(const struct collect *collect, size_t *ret_n,
+				     uint64_t *ret_total);

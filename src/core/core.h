@@ -24,10 +24,10 @@ struct policy {
 struct core_config {
 	enum policy_name policy; /* used when a request names none */
 	struct policy policies[POLICY_COUNT];
-	uint64_t timeout_ms;	 /* default of a run */
-	uint64_t timeout_max_ms; /* the most a request may ask for */
+	uint64_t timeout_ms;       /* default of a run */
+	uint64_t timeout_max_ms;   /* the most a request may ask for */
 	uint64_t memory_max_bytes; /* the most a request may ask for, whatever the policy */
-	uint32_t trees;		   /* of the host, in every cell: bits as in struct cell_spec */
+	uint32_t trees;            /* of the host, in every cell: bits as in struct cell_spec */
 };
 
 struct core;

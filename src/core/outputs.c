@@ -50,8 +50,8 @@ static bool mime_is_valid(const uint8_t *mime, size_t len)
 	return true;
 }
 
-static bool add_display(struct outputs *outputs, const uint8_t *mime, size_t mime_len, const uint8_t *data,
-			size_t len)
+static bool add_display(struct outputs *outputs, const uint8_t *mime, size_t mime_len,
+			const uint8_t *data, size_t len)
 {
 	char *name;
 
@@ -81,7 +81,8 @@ void outputs_parse(struct outputs *outputs)
 		if (kind == RECORD_RESULT) {
 			free(outputs->result);
 			outputs->result = xstrndup((const char *)mime + mime_len, len);
-		} else if (kind != RECORD_DISPLAY || !add_display(outputs, mime, mime_len, mime + mime_len, len)) {
+		} else if (kind != RECORD_DISPLAY ||
+			   !add_display(outputs, mime, mime_len, mime + mime_len, len)) {
 			return;
 		}
 		p = mime + mime_len + len;

@@ -94,8 +94,8 @@ static bool fill_spec(struct plan *plan, const struct core_config *config, struc
 	else
 		(void)cell_spec_check(spec, &why);
 	if (why)
-		return error_set(err, ERR_SYSTEM, 0, "the runtime %s cannot be used: %s", runtime->name,
-				 why);
+		return error_set(err, ERR_SYSTEM, 0, "the runtime %s cannot be used: %s",
+				 runtime->name, why);
 	return true;
 }
 
@@ -104,9 +104,10 @@ static bool check_input(const struct run_request *request, size_t i, struct erro
 	const char *path = request->files[i].path;
 
 	if (!path_is_plain(path))
-		return error_set(err, ERR_INPUT, 0,
-				 "files has the path \"%.100s\"; it must be relative to /workspace, without . and ..",
-				 path);
+		return error_set(
+			err, ERR_INPUT, 0,
+			"files has the path \"%.100s\"; it must be relative to /workspace, without . and ..",
+			path);
 	for (size_t j = 0; j < i; j++)
 		if (!strcmp(request->files[j].path, path))
 			return error_set(err, ERR_INPUT, 0, "files has \"%.100s\" twice", path);
@@ -130,7 +131,8 @@ static bool copy_inputs(struct plan *plan, const struct run_request *request, st
 		total += from->len;
 		if (total > plan->spec.limits.workspace_bytes)
 			return error_set(err, ERR_INPUT, 0,
-					 "files are larger than the workspace of %" PRIu64 " bytes; raise the memory limit",
+					 "files are larger than the workspace of %" PRIu64
+					 " bytes; raise the memory limit",
 					 plan->spec.limits.workspace_bytes);
 		*to = (struct plan_input){
 			.path = xstrdup(from->path),
@@ -151,13 +153,15 @@ bool plan_make(struct plan *plan, const struct core_config *config, const struct
 	*plan = (struct plan){ .policy = config->policy, .bundle_fd = request->bundle_fd };
 	plan->output_max = request->output_max ? request->output_max : (uint64_t)RUN_OUTPUT_MAX;
 	if (plan->output_max > RUN_OUTPUT_MAX)
-		return error_set(err, ERR_INPUT, 0, "limit output is %" PRIu64 " bytes; allowed is 1 to %d",
+		return error_set(err, ERR_INPUT, 0,
+				 "limit output is %" PRIu64 " bytes; allowed is 1 to %d",
 				 plan->output_max, RUN_OUTPUT_MAX);
 	if (!request->language || !*request->language)
 		return error_set(err, ERR_INPUT, 0, "language is missing");
 	if (!runtimes_find(runtimes, request->language, &plan->runtime, err))
 		return false;
-	if (request->policy && *request->policy && !policy_find(request->policy, &plan->policy, err))
+	if (request->policy && *request->policy &&
+	    !policy_find(request->policy, &plan->policy, err))
 		return false;
 	return policy_limits(config, plan->policy, &request->limits, &plan->spec.limits, err) &&
 	       policy_timeout(config, request->timeout_ms, &plan->timeout_ms, err) &&

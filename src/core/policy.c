@@ -67,8 +67,8 @@ bool policy_find(const char *name, enum policy_name *ret, struct error *err)
 			return true;
 		}
 	}
-	return error_set(err, ERR_INPUT, 0, "policy is \"%.40s\"; allowed are strict, standard, permissive",
-			 name);
+	return error_set(err, ERR_INPUT, 0,
+			 "policy is \"%.40s\"; allowed are strict, standard, permissive", name);
 }
 
 static void format_value(const struct limit *limit, uint64_t value, char *text, size_t size)
@@ -95,8 +95,8 @@ static bool check_range(const struct limit *limit, uint64_t value, uint64_t max,
 	format_value(limit, value, is, sizeof(is));
 	format_value(limit, limit->min, least, sizeof(least));
 	format_value(limit, max, most, sizeof(most));
-	return error_set(err, ERR_INPUT, 0, "limit %s is %s; allowed is %s to %s", limit->name, is, least,
-			 most);
+	return error_set(err, ERR_INPUT, 0, "limit %s is %s; allowed is %s to %s", limit->name, is,
+			 least, most);
 }
 
 static uint64_t *field(struct cell_limits *l, const struct limit *limit)
@@ -133,7 +133,7 @@ bool policy_timeout(const struct core_config *config, uint64_t request_ms, uint6
 	*ret_ms = request_ms ? request_ms : config->timeout_ms;
 	if (*ret_ms > config->timeout_max_ms && request_ms)
 		return error_set(err, ERR_INPUT, 0,
-				 "timeout is %" PRIu64 " ms; allowed is 1 to %" PRIu64 " ms", request_ms,
-				 config->timeout_max_ms);
+				 "timeout is %" PRIu64 " ms; allowed is 1 to %" PRIu64 " ms",
+				 request_ms, config->timeout_max_ms);
 	return true;
 }

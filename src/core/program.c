@@ -25,11 +25,12 @@ static bool check_code(const char *code, size_t len, struct error *err)
 		return error_set(err, ERR_INPUT, 0, "code is empty; give a program to run");
 	if (len > BUNDLE_CODE_MAX)
 		return error_set(err, ERR_INPUT, 0,
-				 "code has %zu bytes; allowed is at most %d (put data into files)", len,
-				 BUNDLE_CODE_MAX);
+				 "code has %zu bytes; allowed is at most %d (put data into files)",
+				 len, BUNDLE_CODE_MAX);
 	nul = memchr(code, '\0', len);
 	if (nul)
-		return error_set(err, ERR_INPUT, 0, "code has a NUL byte at offset %zu; it must be text",
+		return error_set(err, ERR_INPUT, 0,
+				 "code has a NUL byte at offset %zu; it must be text",
 				 (size_t)(nul - code));
 	return true;
 }
@@ -40,17 +41,19 @@ static bool check_env(const char *text, struct error *err)
 
 	if (end && env_name_is_valid(text, (size_t)(end - text)))
 		return true;
-	return error_set(err, ERR_INPUT, 0,
-			 "env has \"%.*s\"; a name is a letter or '_', then letters, digits and '_'",
-			 end ? (int)MIN(end - text, 60) : 60, text);
+	return error_set(
+		err, ERR_INPUT, 0,
+		"env has \"%.*s\"; a name is a letter or '_', then letters, digits and '_'",
+		end ? (int)MIN(end - text, 60) : 60, text);
 }
 
 static bool bundle_failed(int errnum, struct error *err)
 {
 	if (errnum == E2BIG)
-		return error_set(err, ERR_INPUT, 0,
-				 "args and env are too large; allowed are %d arguments, %d variables and %d bytes of both",
-				 BUNDLE_ARGS_MAX, BUNDLE_ENV_MAX, BUNDLE_STRINGS_MAX);
+		return error_set(
+			err, ERR_INPUT, 0,
+			"args and env are too large; allowed are %d arguments, %d variables and %d bytes of both",
+			BUNDLE_ARGS_MAX, BUNDLE_ENV_MAX, BUNDLE_STRINGS_MAX);
 	return error_set(err, ERR_SYSTEM, errnum, "cannot keep the program in memory");
 }
 
@@ -75,7 +78,8 @@ static bool make_bundle(const struct run_request *request, int *ret_fd, struct e
 }
 
 /* argc + envc strings, each ended by NUL, exactly len bytes; names of the environment are good. */
-static bool check_strings(const char *strings, const struct bundle_header *header, struct error *err)
+static bool check_strings(const char *strings, const struct bundle_header *header,
+			  struct error *err)
 {
 	size_t at = 0, left = header->strings_len;
 
@@ -89,7 +93,8 @@ static bool check_strings(const char *strings, const struct bundle_header *heade
 		left -= (size_t)(end - (strings + at)) + 1;
 		at = (size_t)(end - strings) + 1;
 	}
-	return left == 0 || error_set(err, ERR_INPUT, 0, "the program has more arguments than it says");
+	return left == 0 ||
+	       error_set(err, ERR_INPUT, 0, "the program has more arguments than it says");
 }
 
 static bool check_bytes(const char *bytes, size_t size, struct error *err)
@@ -117,8 +122,10 @@ static bool check_bundle(int fd, struct error *err)
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0)
 		return error_set(err, ERR_INPUT, 0, "the program's bundle is not a sealed memfd");
 	if (st.st_size < (off_t)sizeof(struct bundle_header) ||
-	    st.st_size > (off_t)(sizeof(struct bundle_header) + BUNDLE_STRINGS_MAX + BUNDLE_CODE_MAX))
-		return error_set(err, ERR_INPUT, 0, "the program's bundle has %jd bytes; code may have %d",
+	    st.st_size >
+		    (off_t)(sizeof(struct bundle_header) + BUNDLE_STRINGS_MAX + BUNDLE_CODE_MAX))
+		return error_set(err, ERR_INPUT, 0,
+				 "the program's bundle has %jd bytes; code may have %d",
 				 (intmax_t)st.st_size, BUNDLE_CODE_MAX);
 	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)

@@ -22,20 +22,20 @@
 
 enum {
 	BUILD_MAX_MS = 10 * 1000, /* until the cell is ready and has its input files */
-	GONE_MAX_MS = 2 * 1000,	  /* from the kill to the last process's end */
+	GONE_MAX_MS = 2 * 1000,   /* from the kill to the last process's end */
 	COLLECT_MAX_MS = 10 * 1000,
 	NOTE_MAX = 256,
 };
 
 /* One timer serves all states; what its end means is in timer_fired(). */
 enum run_state {
-	RUN_BUILDING,	/* the cell is being made */
-	RUN_PUTTING,	/* input files go in */
-	RUN_RUNNING,	/* the program has it */
-	RUN_ENDING,	/* killed; waits until every process is dead */
+	RUN_BUILDING,   /* the cell is being made */
+	RUN_PUTTING,    /* input files go in */
+	RUN_RUNNING,    /* the program has it */
+	RUN_ENDING,     /* killed; waits until every process is dead */
 	RUN_COLLECTING, /* files are listed and hashed */
-	RUN_LEAVING,	/* cancelled before it ran; answers in the next turn */
-	RUN_OVER,	/* `done` was called; freed in the next turn */
+	RUN_LEAVING,    /* cancelled before it ran; answers in the next turn */
+	RUN_OVER,       /* `done` was called; freed in the next turn */
 };
 
 struct run {
@@ -106,8 +106,9 @@ static void answer(struct run *run)
 	cell_usage(run->cell, &usage);
 	run->facts.oom_kills = usage.oom_kills;
 	if (!verdict_decide(&run->facts, &verdict)) {
-		error_set(&err, ERR_SYSTEM, 0,
-			  "the cell ended without telling how; what became of the program is unknown");
+		error_set(
+			&err, ERR_SYSTEM, 0,
+			"the cell ended without telling how; what became of the program is unknown");
 		fail(run, &err);
 		return;
 	}
@@ -144,8 +145,8 @@ static void collected(int errnum, const char *path, void *data)
 	if (run->state != RUN_COLLECTING)
 		return;
 	if (errnum)
-		snprintf(run->note, sizeof(run->note), "The files of the run could not be listed: %s.",
-			 strerror(errnum));
+		snprintf(run->note, sizeof(run->note),
+			 "The files of the run could not be listed: %s.", strerror(errnum));
 	answer(run);
 }
 
@@ -249,12 +250,12 @@ static void fail_early(struct run *run, int status)
 			  (unsigned long long)run->plan.spec.limits.memory_bytes, language);
 	else if (WIFSIGNALED(status))
 		error_set(&err, ERR_UNAVAILABLE, 0,
-			  "sandbox unavailable: %s was ended by signal %d before it was ready", language,
-			  WTERMSIG(status));
+			  "sandbox unavailable: %s was ended by signal %d before it was ready",
+			  language, WTERMSIG(status));
 	else
 		error_set(&err, ERR_UNAVAILABLE, 0,
-			  "sandbox unavailable: %s ended with status %d before it was ready", language,
-			  WEXITSTATUS(status));
+			  "sandbox unavailable: %s ended with status %d before it was ready",
+			  language, WEXITSTATUS(status));
 	fail(run, &err);
 }
 
@@ -298,6 +299,9 @@ static void on_finished(struct cell *cell, int code, void *data)
 		return;
 	run->facts.has_done = true;
 	run->facts.done_code = code;
+	/* The driver exits next, and its exit tells what the run has cost. */
+	if (cell_usage_is_late(run->cell))
+		return;
 	if (made_files(run)) {
 		end(run, CAUSE_NONE);
 		return;
@@ -317,7 +321,8 @@ static void on_broken(struct cell *cell, uint32_t step, int errnum, void *data)
 	(void)cell;
 	if (!is_before_program(run) && run->state != RUN_RUNNING)
 		return;
-	error_set(&err, ERR_UNAVAILABLE, errnum, "sandbox unavailable: cannot %s", cell_step_text(step));
+	error_set(&err, ERR_UNAVAILABLE, errnum, "sandbox unavailable: cannot %s",
+		  cell_step_text(step));
 	fail(run, &err);
 }
 
@@ -328,7 +333,8 @@ static void on_rogue(struct cell *cell, void *data)
 
 	(void)cell;
 	if (is_before_program(run)) {
-		error_set(&err, ERR_UNAVAILABLE, 0, "sandbox unavailable: the driver of %s is faulty",
+		error_set(&err, ERR_UNAVAILABLE, 0,
+			  "sandbox unavailable: the driver of %s is faulty",
 			  run->plan.runtime->name);
 		fail(run, &err);
 	} else if (run->state == RUN_RUNNING) {
@@ -363,7 +369,8 @@ static void on_failed(struct cell *cell, const struct error *err, void *data)
 		fail(run, err);
 	} else if (run->state == RUN_ENDING || run->state == RUN_COLLECTING) {
 		/* How the program ended is known already. */
-		snprintf(run->note, sizeof(run->note), "The files of the run were lost: %.180s.", err->message);
+		snprintf(run->note, sizeof(run->note), "The files of the run were lost: %.180s.",
+			 err->message);
 		streams_drain(&run->streams);
 		answer(run);
 	}
@@ -388,16 +395,18 @@ static void timer_fired(void *data)
 	case RUN_BUILDING:
 	case RUN_PUTTING:
 		error_set(&err, ERR_UNAVAILABLE, 0,
-			  "sandbox unavailable: the cell was not ready within %d seconds", BUILD_MAX_MS / 1000);
+			  "sandbox unavailable: the cell was not ready within %d seconds",
+			  BUILD_MAX_MS / 1000);
 		fail(run, &err);
 		break;
 	case RUN_RUNNING:
 		end(run, CAUSE_TIMEOUT);
 		break;
 	case RUN_ENDING:
-		snprintf(run->note, sizeof(run->note),
-			 "The cell's processes did not end within %d seconds; its files were not listed.",
-			 GONE_MAX_MS / 1000);
+		snprintf(
+			run->note, sizeof(run->note),
+			"The cell's processes did not end within %d seconds; its files were not listed.",
+			GONE_MAX_MS / 1000);
 		streams_drain(&run->streams);
 		answer(run);
 		break;
@@ -483,7 +492,8 @@ void run_cancel(struct run *run)
 		break;
 	case RUN_COLLECTING:
 		/* The program has ended by itself; only its files are not waited for. */
-		snprintf(run->note, sizeof(run->note), "The run was cancelled while its files were listed.");
+		snprintf(run->note, sizeof(run->note),
+			 "The run was cancelled while its files were listed.");
 		enter(run, RUN_LEAVING, 0);
 		break;
 	case RUN_ENDING:

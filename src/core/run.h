@@ -52,11 +52,11 @@ struct run_request {
 	size_t n_files;
 	const void *stdin_data; /* the program's whole stdin; it then reads end of file */
 	size_t stdin_len;
-	int stdin_fd;	       /* instead: a pipe that becomes the program's stdin as it is, taken; -1 */
+	int stdin_fd; /* instead: a pipe that becomes the program's stdin as it is, taken; -1 */
 	uint64_t timeout_ms;
 	struct cell_limits limits; /* each field 0: the policy's */
 	uint64_t output_max;       /* 0: RUN_OUTPUT_MAX */
-	bool want_file_fds;	   /* open every file that the run made, for file_fd below */
+	bool want_file_fds;        /* open every file that the run made, for file_fd below */
 };
 
 /* What was kept of one stream. When truncated, head and tail are not contiguous. */
@@ -75,7 +75,7 @@ struct run_file {
 	uint32_t mode;
 	const char *change; /* "created", "changed", "deleted" */
 	char sha256[65];    /* "" when it was not computed (too large, not regular) */
-	int fd;		    /* open for reading with want_file_fds, else -1; the run owns it */
+	int fd;             /* open for reading with want_file_fds, else -1; the run owns it */
 };
 
 /* Something shown rather than printed: an image, a table, the value of the last expression. */
@@ -96,11 +96,12 @@ struct run_usage {
 
 struct run_result {
 	enum run_verdict verdict;
-	int exit_code; /* the program's; 128+n for a signal, 124 timeout, 137 memory */
-	int signal;    /* 0 or the signal that ended it */
-	uint64_t limit; /* the limit that was reached: ms (timeout) or bytes (memory, output) */
+	int exit_code;      /* the program's; 128+n for a signal, 124 timeout, 137 memory */
+	int signal;         /* 0 or the signal that ended it */
+	uint64_t limit;     /* the limit that was reached: ms (timeout) or bytes (memory, output) */
 	const char *reason; /* a sentence for people when the verdict is not exit, else NULL */
-	const char *note;   /* what else a person should know: files that could not be listed; or NULL */
+	const char
+		*note; /* what else a person should know: files that could not be listed; or NULL */
 	struct run_stream out, err;
 	const char *result; /* text of the last expression, or NULL */
 	const struct run_output *outputs;

@@ -110,7 +110,8 @@ static int open_stdin(struct streams *streams, const void *data, size_t len)
 	stdin_feed(streams);
 	if (streams->stdin_fd < 0)
 		return 0;
-	streams->stdin_watch = loop_watch_new(streams->loop, streams->stdin_fd, stdin_event, streams);
+	streams->stdin_watch = loop_watch_new(streams->loop, streams->stdin_fd, stdin_event,
+					      streams);
 	return streams->stdin_watch ? 0 : -EIO;
 }
 
@@ -127,8 +128,9 @@ static int open_up(struct streams *streams, unsigned i)
 	return stream->watch ? 0 : -EIO;
 }
 
-bool streams_open(struct streams *streams, struct loop *loop, const void *stdin_data, size_t stdin_len,
-		  int given_stdin, streams_output output, void *data, struct error *err)
+bool streams_open(struct streams *streams, struct loop *loop, const void *stdin_data,
+		  size_t stdin_len, int given_stdin, streams_output output, void *data,
+		  struct error *err)
 {
 	int r = 0;
 

@@ -39,8 +39,9 @@ struct streams {
 };
 
 /* Makes the pipes. stdin is a copy of the bytes, or given_stdin (taken) when that is not -1. */
-bool streams_open(struct streams *streams, struct loop *loop, const void *stdin_data, size_t stdin_len,
-		  int given_stdin, streams_output output, void *data, struct error *err);
+bool streams_open(struct streams *streams, struct loop *loop, const void *stdin_data,
+		  size_t stdin_len, int given_stdin, streams_output output, void *data,
+		  struct error *err);
 void streams_close(struct streams *streams);
 
 /* The program has its ends: closes ours of those and begins to read. */

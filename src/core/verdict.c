@@ -30,8 +30,8 @@ static void say_signal(struct verdict *v, int number)
 		.exit_code = EXIT_SIGNAL_BASE + number,
 		.signal = number,
 	};
-	snprintf(v->reason, sizeof(v->reason), "The program was ended by signal %d%s%s%s.%s", number,
-		 name ? " (SIG" : "", name ? name : "", name ? ")" : "",
+	snprintf(v->reason, sizeof(v->reason), "The program was ended by signal %d%s%s%s.%s",
+		 number, name ? " (SIG" : "", name ? name : "", name ? ")" : "",
 		 number == SIGSYS ? " It made a system call that cells do not allow." : "");
 }
 
@@ -62,11 +62,13 @@ static void say_cause(struct verdict *v, const struct verdict_facts *facts)
 		break;
 	case CAUSE_OUTPUT:
 		*v = (struct verdict){ VERDICT_OUTPUT, EXIT_KILLED, 0, facts->output_max, "" };
-		snprintf(v->reason, sizeof(v->reason), "The program wrote more than its output limit of %s.",
+		snprintf(v->reason, sizeof(v->reason),
+			 "The program wrote more than its output limit of %s.",
 			 format_bytes(facts->output_max, text, sizeof(text)));
 		break;
 	case CAUSE_CANCEL:
-		*v = (struct verdict){ VERDICT_CANCELLED, EXIT_CANCELLED, 0, 0, "The run was cancelled." };
+		*v = (struct verdict){ VERDICT_CANCELLED, EXIT_CANCELLED, 0, 0,
+				       "The run was cancelled." };
 		break;
 	case CAUSE_ROGUE:
 		say_signal(v, SIGKILL);

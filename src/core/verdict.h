@@ -16,8 +16,8 @@ struct verdict_facts {
 	enum end_cause cause;
 	bool has_done; /* the driver's DONE */
 	int done_code;
-	bool has_status; /* the program's process, by init */
-	int status;	 /* as waitpid gives it */
+	bool has_status;      /* the program's process, by init */
+	int status;           /* as waitpid gives it */
 	bool has_init_status; /* init's own, by the warden */
 	int init_status;
 	uint64_t oom_kills;

@@ -20,10 +20,11 @@ bool arguments_parse(struct arguments *ret, int argc, char **argv, struct error 
 
 	*ret = (struct arguments){ 0 };
 	if (argc < 2 || strcmp(argv[1], "run") != 0)
-		return error_set(err, ERR_INPUT, 0, "hotcell-front is started by hotcell; try `hotcell --help`");
+		return error_set(err, ERR_INPUT, 0,
+				 "hotcell-front is started by hotcell; try `hotcell --help`");
 	ret->mode = argv[1];
 	for (; i < argc && argv[i][0] == '-'; i += 2) {
-		uint32_t value;
+		uint32_t value = 0;
 
 		if (!parse_number(argv[i], argv[i + 1], &value, err))
 			return false;

@@ -35,11 +35,11 @@ static const struct {
 	struct landlock_ruleset adds;
 } landlock_versions[] = {
 	{ 1, { .access_fs = (1u << 13) - 1 } }, /* execute to make_sym */
-	{ 2, { .access_fs = 1u << 13 } },	/* refer */
-	{ 3, { .access_fs = 1u << 14 } },	/* truncate */
-	{ 4, { .access_net = 3 } },		/* bind and connect TCP */
-	{ 5, { .access_fs = 1u << 15 } },	/* ioctl on devices */
-	{ 6, { .scoped = 3 } },			/* abstract sockets and signals outside */
+	{ 2, { .access_fs = 1u << 13 } },       /* refer */
+	{ 3, { .access_fs = 1u << 14 } },       /* truncate */
+	{ 4, { .access_net = 3 } },             /* bind and connect TCP */
+	{ 5, { .access_fs = 1u << 15 } },       /* ioctl on devices */
+	{ 6, { .scoped = 3 } },                 /* abstract sockets and signals outside */
 };
 
 static int close_descriptors(const struct lockdown *how)
@@ -68,7 +68,8 @@ static int drop_bounding_set(const struct lockdown *how)
 		int there = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
 
 		if (there < 0)
-			return errno == EINVAL ? 0 : -errno; /* past the last one this kernel knows */
+			return errno == EINVAL ? 0
+					       : -errno; /* past the last one this kernel knows */
 		if (there && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
 			return -errno;
 	}
@@ -77,9 +78,9 @@ static int drop_bounding_set(const struct lockdown *how)
 static int lock_securebits(const struct lockdown *how)
 {
 	/* The uid 0 means nothing any more, and changing the uid still takes all capabilities. */
-	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |
-				   SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
-				   SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+				   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+				   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
 	if (!how->has_uid && !how->keeps_uid)
 		return 0;
@@ -151,7 +152,8 @@ static int deny_file_system(const struct lockdown *how)
 	(void)how;
 	if (abi < LANDLOCK_ABI_FIRST)
 		return 0; /* this kernel has none; the isolation of the host says so */
-	for (size_t i = 0; i < ARRAY_SIZE(landlock_versions) && landlock_versions[i].abi <= abi; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(landlock_versions) && landlock_versions[i].abi <= abi;
+	     i++) {
 		ruleset.access_fs |= landlock_versions[i].adds.access_fs;
 		ruleset.access_net |= landlock_versions[i].adds.access_net;
 		ruleset.scoped |= landlock_versions[i].adds.scoped;
@@ -196,12 +198,14 @@ static const struct {
 bool lockdown(const struct lockdown *how, struct error *err)
 {
 	if (geteuid() == 0 && !how->keeps_uid && (!how->has_uid || how->uid == 0))
-		return error_set(err, ERR_SYSTEM, 0, "hotcell-front was started as root without a --uid");
+		return error_set(err, ERR_SYSTEM, 0,
+				 "hotcell-front was started as root without a --uid");
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		int r = steps[i].run(how);
 
 		if (r < 0)
-			return error_set(err, ERR_SYSTEM, -r, "hotcell-front cannot %s", steps[i].text);
+			return error_set(err, ERR_SYSTEM, -r, "hotcell-front cannot %s",
+					 steps[i].text);
 	}
 	return true;
 }

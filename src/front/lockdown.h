@@ -12,10 +12,10 @@
 #include "base/error.h"
 
 struct lockdown {
-	uid_t uid;	/* to become, when started as root */
+	uid_t uid; /* to become, when started as root */
 	bool has_uid;
 	bool keeps_uid; /* it is root only in a user namespace with no other uid than the user's */
-	pid_t parent;	/* as it was at the start: who must still be there at the end */
+	pid_t parent;   /* as it was at the start: who must still be there at the end */
 	int first_free; /* every descriptor from this one on is closed */
 };
 

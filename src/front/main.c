@@ -84,7 +84,8 @@ static bool load_runtimes(struct front *front, const struct arguments *arguments
 	if (!runtimes_load(&front->runtimes, arguments->folders, err))
 		return false;
 	for (size_t i = 0; runtimes_problem(front->runtimes, i); i++)
-		log_event(LOG_DEBUG, "runtime.problem", "why", runtimes_problem(front->runtimes, i), NULL);
+		log_event(LOG_DEBUG, "runtime.problem", "why", runtimes_problem(front->runtimes, i),
+			  NULL);
 	return true;
 }
 
@@ -104,7 +105,8 @@ static bool prepare(struct front *front, int argc, char **argv, struct error *er
 	if (!take_limits(front, &arguments, err) || !load_runtimes(front, &arguments, err))
 		return false;
 	if (!digest_prepare())
-		return error_set(err, ERR_SYSTEM, 0, "hotcell-front cannot load SHA-256 from libcrypto");
+		return error_set(err, ERR_SYSTEM, 0,
+				 "hotcell-front cannot load SHA-256 from libcrypto");
 	how.uid = arguments.uid;
 	how.has_uid = arguments.has_uid;
 	how.keeps_uid = arguments.keeps_uid;
@@ -149,10 +151,9 @@ int main(int argc, char **argv)
 
 	log_set_program("hotcell-front");
 	good = prepare(&front, argc, argv, &err) && serve(&front, &err);
-	if (!good) {
+	/* Said once: by the command, or here when it cannot be told. */
+	if (!good && !order_refuse(FRONT_FD_ORDERS, &err))
 		log_event(LOG_ERROR, "front.failed", "why", err.message, NULL);
-		order_refuse(FRONT_FD_ORDERS, &err);
-	}
 	runtimes_free(front.runtimes);
 	config_done(&front.config);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;

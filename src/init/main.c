@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -124,21 +125,29 @@ static void on_message(void)
 	});
 }
 
+static uint64_t microseconds(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000u + (uint64_t)time->tv_usec;
+}
+
 static void on_child(void)
 {
 	struct signalfd_siginfo info;
+	struct rusage usage;
 	int status;
 	pid_t pid;
 
 	/* Several children may stand behind one signal; how many, wait4 tells. */
 	while (read(init.signals, &info, sizeof(info)) > 0)
 		;
-	while ((pid = wait4(-1, &status, WNOHANG, NULL)) > 0) {
+	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
 		WIRE_MESSAGE(cell_exit, message, CELL_EXIT);
 
 		if (pid != init.worker)
 			continue; /* an orphan of the program's */
 		message.status = status;
+		message.cpu_us = microseconds(&usage.ru_utime) + microseconds(&usage.ru_stime);
+		message.memory_max_bytes = (uint64_t)usage.ru_maxrss * 1024;
 		tell(&message);
 	}
 }

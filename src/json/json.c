@@ -13,12 +13,16 @@ enum {
 	REAL_DIGITS = 15,      /* enough for thousandths, few enough to print 0.1 as 0.1 */
 };
 
+static _Noreturn void out_of_memory(void)
+{
+	fputs("out of memory\n", stderr);
+	abort();
+}
+
 static json_t *must(json_t *value)
 {
-	if (!value) {
-		fputs("out of memory\n", stderr);
-		abort();
-	}
+	if (!value)
+		out_of_memory();
 	return value;
 }
 
@@ -35,7 +39,8 @@ json_t *json_text(const char *text, size_t len)
 
 json_t *json_base64(const void *data, size_t len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *p = data;
 	_cleanup_free_ char *text = xmalloc((len + 2) / 3 * 4 + 1);
 	char *to = text;
@@ -62,13 +67,13 @@ json_t *json_milli(uint64_t thousandths)
 void json_put(json_t *object, const char *key, json_t *value)
 {
 	if (json_object_set_new_nocheck(object, key, must(value)) < 0)
-		must(NULL);
+		out_of_memory();
 }
 
 void json_add(json_t *array, json_t *value)
 {
 	if (json_array_append_new(array, must(value)) < 0)
-		must(NULL);
+		out_of_memory();
 }
 
 char *json_to_text(const json_t *value, size_t *ret_len)
@@ -76,7 +81,7 @@ char *json_to_text(const json_t *value, size_t *ret_len)
 	char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
 
 	if (!text)
-		must(NULL);
+		out_of_memory();
 	*ret_len = strlen(text);
 	return text;
 }

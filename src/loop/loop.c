@@ -134,8 +134,8 @@ static void watch_event(uv_poll_t *uv, int status, int events)
 		watch->event(seen, watch->data);
 }
 
-struct loop_watch *loop_watch_new(struct loop *loop, int fd, void (*event)(unsigned events, void *data),
-				  void *data)
+struct loop_watch *loop_watch_new(struct loop *loop, int fd,
+				  void (*event)(unsigned events, void *data), void *data)
 {
 	struct loop_watch *watch = xcalloc(1, sizeof(*watch));
 

@@ -33,7 +33,7 @@ struct loop_timer *loop_timer_free(struct loop_timer *timer); /* accepts NULL; r
  * after the watch is freed. Nothing is watched until loop_watch_set(). An error or a hang-up shows as
  * every event that was asked for: the next read or write tells what it was. NULL when fd cannot be
  * watched, e.g. a regular file. */
-struct loop_watch *loop_watch_new(struct loop *loop, int fd, void (*event)(unsigned events, void *data),
-				  void *data);
+struct loop_watch *loop_watch_new(struct loop *loop, int fd,
+				  void (*event)(unsigned events, void *data), void *data);
 void loop_watch_set(struct loop_watch *watch, unsigned events); /* 0: nothing */
-struct loop_watch *loop_watch_free(struct loop_watch *watch);	/* accepts NULL; returns NULL */
+struct loop_watch *loop_watch_free(struct loop_watch *watch);   /* accepts NULL; returns NULL */

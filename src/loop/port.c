@@ -37,7 +37,8 @@ static void waiting_free(struct waiting *w)
 
 static void watch_what_matters(struct port *port)
 {
-	loop_watch_set(port->watch, (port->reading ? LOOP_READ : 0u) | (port->first ? LOOP_WRITE : 0u));
+	loop_watch_set(port->watch,
+		       (port->reading ? LOOP_READ : 0u) | (port->first ? LOOP_WRITE : 0u));
 }
 
 static void drop_first(struct port *port)

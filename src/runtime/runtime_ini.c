@@ -233,8 +233,14 @@ static bool build_files(struct draft *d, const char *value, struct error *err)
 	const char *const *list = words_split(keep_of(d), value, LIST_MAX, err);
 
 	for (size_t i = 0; list && list[i]; i++) {
-		if (!check_folder_file(d, list[i], err))
+		/* A pattern stands for what may be made out of the others, or not. */
+		if (strpbrk(list[i], "*?[")) {
+			if (!path_is_plain(list[i]))
+				return error_set(err, ERR_INPUT, 0, "'%.60s' leaves this folder",
+						 list[i]);
+		} else if (!check_folder_file(d, list[i], err)) {
 			return false;
+		}
 	}
 	d->file->runtime.files = list;
 	return list != NULL;

@@ -48,8 +48,10 @@ struct order {
 /* CANCEL and CREDIT may cross the result, RUN our giving up. */
 static const struct wire_rule rules[ORDER_MESSAGE_COUNT] = {
 	[ORDER_RUN] = { IN(WAITING) | IN(ENDING), sizeof(struct order_run), 0, 1, 2 },
-	[ORDER_CANCEL] = { IN(WAITING) | IN(RUNNING) | IN(ENDING), sizeof(struct order_cancel), 0, 0, 0 },
-	[ORDER_CREDIT] = { IN(WAITING) | IN(RUNNING) | IN(ENDING), sizeof(struct order_credit), 0, 0, 0 },
+	[ORDER_CANCEL] = { IN(WAITING) | IN(RUNNING) | IN(ENDING), sizeof(struct order_cancel), 0,
+			   0, 0 },
+	[ORDER_CREDIT] = { IN(WAITING) | IN(RUNNING) | IN(ENDING), sizeof(struct order_credit), 0,
+			   0, 0 },
 };
 
 union order_in {
@@ -112,22 +114,23 @@ static void send_error(struct order *order, const struct error *err)
 	send_message(order, &message, sizeof(message), -1);
 }
 
-void order_refuse(int socket, const struct error *err)
+bool order_refuse(int socket, const struct error *err)
 {
 	struct pollfd wait = { .fd = socket, .events = POLLIN };
 	WIRE_MESSAGE(order_error, message, ORDER_ERROR);
 
 	make_error(&message, err);
 	if (wire_send(socket, &message, NULL, 0) < 0)
-		return;
+		return false;
 	/* Until the command has read it and gone; an order that is unread when we exit would take it away. */
 	while (poll(&wait, 1, LAST_WORDS_MS) > 0) {
 		union order_in in;
 		_cleanup_fds_ struct wire_fds fds;
 
 		if (wire_recv(socket, &in, sizeof(in), &fds) == 0)
-			return;
+			break;
 	}
+	return true;
 }
 
 /* --- what the run tells ----------------------------------------------------------------------- */
@@ -196,7 +199,8 @@ static void send_result(struct order *order, const struct run_result *result)
 	send_message(order, &message, sizeof(message), fd);
 }
 
-static void on_done(struct run *run, const struct run_result *result, const struct error *err, void *data)
+static void on_done(struct run *run, const struct run_result *result, const struct error *err,
+		    void *data)
 {
 	struct order *order = data;
 
@@ -206,8 +210,8 @@ static void on_done(struct run *run, const struct run_result *result, const stru
 	if (order->state == ORDER_RUNNING)
 		order->state = ORDER_WAITING;
 	if (err) {
-		log_event(LOG_INFO, "run.failed", "code", error_code_name(err->code), "why", err->message,
-			  NULL);
+		log_event(LOG_INFO, "run.failed", "code", error_code_name(err->code), "why",
+			  err->message, NULL);
 		send_error(order, err);
 	} else {
 		send_files(order, result);
@@ -220,7 +224,9 @@ static void on_done(struct run *run, const struct run_result *result, const stru
 
 static int on_run(struct order *order, const struct order_run *in, struct wire_fds *fds)
 {
-	const struct run_callbacks callbacks = { .output = on_output, .done = on_done, .data_ptr = order };
+	const struct run_callbacks callbacks = { .output = on_output,
+						 .done = on_done,
+						 .data_ptr = order };
 	struct run_request request = {
 		.language = in->language,
 		.policy = in->policy,
@@ -230,7 +236,8 @@ static int on_run(struct order *order, const struct order_run *in, struct wire_f
 	};
 	struct error err = { 0 };
 
-	if ((in->flags & ~(uint32_t)ORDER_FLAGS_ALL) || !memchr(in->language, '\0', sizeof(in->language)) ||
+	if ((in->flags & ~(uint32_t)ORDER_FLAGS_ALL) ||
+	    !memchr(in->language, '\0', sizeof(in->language)) ||
 	    !memchr(in->policy, '\0', sizeof(in->policy)))
 		return -EPROTO;
 	if (order->state == ORDER_ENDING) {

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 struct core;
@@ -21,6 +23,6 @@ void order_free(struct order *order); /* accepts NULL; before core_free() */
 /* No run can be had any more: the next order is told so, and `ended` follows. */
 void order_give_up(struct order *order, const struct error *err);
 
-/* Best effort, before there is a loop: tells why the front cannot start, and waits a little until the
- * command has gone. */
-void order_refuse(int socket, const struct error *err);
+/* Before there is a loop: tells why the front cannot start, and waits a little until the command has
+ * gone. False when nobody could be told. */
+bool order_refuse(int socket, const struct error *err);

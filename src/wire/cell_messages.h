@@ -68,6 +68,9 @@ struct cell_exit {
 	struct wire_header header;
 	int32_t status; /* as waitpid gives it */
 	uint32_t reserved;
+	/* Of the program's process and all it has waited for; for hosts without cgroups. */
+	uint64_t cpu_us;
+	uint64_t memory_max_bytes;
 };
 
 struct cell_broken {

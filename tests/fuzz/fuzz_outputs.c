@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct run_output *output = &outputs.list[i];
 		const uint8_t *end = (const uint8_t *)output->data + output->len;
 
-		if (strlen(output->mime) > OUTPUTS_MIME_MAX || end > outputs.raw.data + outputs.raw.len)
+		if (strlen(output->mime) > OUTPUTS_MIME_MAX ||
+		    end > outputs.raw.data + outputs.raw.len)
 			abort();
 	}
 	outputs_done(&outputs);

@@ -69,7 +69,8 @@ static void test_line(void **state)
 		uint64_t value = 0;
 
 		print_message("line %zu\n", i);
-		assert_int_equal(cgroup_text_line(cases[i].text, cases[i].key, &value), cases[i].expect);
+		assert_int_equal(cgroup_text_line(cases[i].text, cases[i].key, &value),
+				 cases[i].expect);
 		assert_int_equal(value, cases[i].value);
 	}
 }

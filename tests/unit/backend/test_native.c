@@ -4,252 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "backend/backend.h"
-#include "backend/native.h"
-#include "base/fd.h"
-#include "base/macros.h"
-#include "loop/loop.h"
-#include "wire/warden_messages.h"
-
-/* The test is the warden, the init and the driver of one cell. */
-struct world {
-	struct loop *loop;
-	struct backend *backend;
-	struct cell *cell;
-	int warden;
-	int control, driver, kill; /* our ends */
-	/* what the cell told */
-	int ready, exited, finished, broken, rogue, gone, failed, lost;
-	int status, code, errnum;
-	uint32_t step;
-	struct error err;
-	/* what file requests gave */
-	int listed, opened, put;
-	int files_errnum;
-	size_t n_files;
-	char first[64];
-};
-
-static void on_ready(struct cell *cell, void *data)
-{
-	(void)cell;
-	((struct world *)data)->ready++;
-}
-
-static void on_exited(struct cell *cell, int status, void *data)
-{
-	struct world *world = data;
-
-	(void)cell;
-	world->exited++;
-	world->status = status;
-}
-
-static void on_finished(struct cell *cell, int code, void *data)
-{
-	struct world *world = data;
-
-	(void)cell;
-	world->finished++;
-	world->code = code;
-}
-
-static void on_broken(struct cell *cell, uint32_t step, int errnum, void *data)
-{
-	struct world *world = data;
-
-	(void)cell;
-	world->broken++;
-	world->step = step;
-	world->errnum = errnum;
-}
-
-static void on_rogue(struct cell *cell, void *data)
-{
-	(void)cell;
-	((struct world *)data)->rogue++;
-}
-
-static void on_gone(struct cell *cell, int status, void *data)
-{
-	struct world *world = data;
-
-	(void)cell;
-	world->gone++;
-	world->status = status;
-}
-
-static void on_failed(struct cell *cell, const struct error *err, void *data)
-{
-	struct world *world = data;
-
-	(void)cell;
-	world->failed++;
-	world->err = *err;
-}
-
-static const struct cell_events events = {
-	.ready = on_ready,
-	.exited = on_exited,
-	.finished = on_finished,
-	.broken = on_broken,
-	.rogue = on_rogue,
-	.gone = on_gone,
-	.failed = on_failed,
-};
-
-static void on_lost(const struct error *err, void *data)
-{
-	struct world *world = data;
-
-	world->lost++;
-	world->err = *err;
-}
-
-static void world_open(struct world *world)
-{
-	int pair[2];
-
-	*world = (struct world){ .control = -1, .driver = -1, .kill = -1 };
-	world->loop = loop_new();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	world->warden = pair[1];
-	world->backend = native_new(world->loop, pair[0], on_lost, world);
-}
-
-static void world_close(struct world *world)
-{
-	cell_free(world->cell);
-	backend_free(world->backend);
-	loop_free(world->loop);
-	(void)fd_close(world->warden);
-	(void)fd_close(world->control);
-	(void)fd_close(world->driver);
-	(void)fd_close(world->kill);
-}
-
-static void say_hello(struct world *world)
-{
-	WIRE_MESSAGE(warden_hello, hello, WARDEN_HELLO);
-
-	hello.controllers = 1u << CGROUP_MEMORY | 1u << CGROUP_PIDS;
-	hello.landlock_abi = 1;
-	assert_int_equal(wire_send(world->warden, &hello, NULL, 0), 0);
-	loop_step(world->loop);
-}
-
-static void ask(struct world *world, uint32_t flags)
-{
-	struct cell_spec spec = { .flags = flags };
-	struct error err;
-
-	world->cell = cell_new(world->backend, &spec, &events, world, &err);
-	assert_non_null(world->cell);
-}
-
-/* Receives what the backend asked of the warden. */
-static uint16_t receive(struct world *world, void *message, size_t size)
-{
-	_Alignas(8) char buffer[WIRE_MAX_BYTES];
-	struct wire_fds fds;
-	ssize_t n = wire_recv(world->warden, buffer, sizeof(buffer), &fds);
-	struct wire_header header;
-
-	assert_true(n > 0);
-	memcpy(&header, buffer, sizeof(header));
-	if (message) {
-		assert_true((size_t)n >= size);
-		memcpy(message, buffer, size);
-	}
-	return header.type;
-}
-
-static void create(struct world *world, bool driver)
-{
-	WIRE_MESSAGE(warden_created, created, WARDEN_CREATED);
-	struct warden_create request;
-	int control[2], drive[2] = { -1, -1 }, kill_pipe[2];
-	int fds[3];
-	size_t n = 0;
-
-	assert_int_equal(receive(world, &request, sizeof(request)), WARDEN_CREATE);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control), 0);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, drive), 0);
-	assert_int_equal(pipe2(kill_pipe, O_CLOEXEC | O_NONBLOCK), 0);
-	created.cookie = request.cookie;
-	created.cell = 77;
-	created.has = 1u << CELL_FD_CONTROL | 1u << CELL_FD_KILL;
-	fds[n++] = control[0];
-	if (driver) {
-		created.has |= 1u << CELL_FD_DRIVER;
-		fds[n++] = drive[0];
-	}
-	fds[n++] = kill_pipe[1];
-	assert_int_equal(wire_send(world->warden, &created, fds, n), 0);
-	(void)fd_close(control[0]);
-	(void)fd_close(drive[0]);
-	(void)fd_close(kill_pipe[1]);
-	world->control = control[1];
-	world->driver = drive[1];
-	world->kill = kill_pipe[0];
-	loop_step(world->loop);
-}
-
-static void say_ready(struct world *world, int socket)
-{
-	WIRE_MESSAGE(cell_ready, ready, CELL_READY);
-
-	assert_int_equal(wire_send(socket, &ready, NULL, 0), 0);
-	loop_step(world->loop);
-}
-
-static int run(struct world *world)
-{
-	int fds[RUN_FD_COUNT];
-	int r;
-
-	for (size_t i = 0; i < RUN_FD_COUNT; i++)
-		fds[i] = world->warden; /* any descriptor */
-	r = cell_run(world->cell, fds);
-	return r;
-}
-
-static void say_done(struct world *world, int code)
-{
-	WIRE_MESSAGE(cell_done, done, CELL_DONE);
-
-	done.code = code;
-	assert_int_equal(wire_send(world->driver, &done, NULL, 0), 0);
-	loop_step(world->loop);
-}
-
-static void say_gone(struct world *world, int status)
-{
-	WIRE_MESSAGE(warden_gone, gone, WARDEN_GONE);
-
-	gone.cell = 77;
-	gone.status = status;
-	gone.cpu_us = 1500;
-	gone.memory_max_bytes = 4096;
-	assert_int_equal(wire_send(world->warden, &gone, NULL, 0), 0);
-	loop_step(world->loop);
-}
-
-static bool was_killed(const struct world *world)
-{
-	char byte;
-
-	return read(world->kill, &byte, 1) == 1 && byte == '1';
-}
+#include "native_world.h"
 
 /* Asked for before HELLO: nothing is sent until the warden is there. Then the whole life. */
 static void test_life_with_driver(void **state)
@@ -370,7 +125,8 @@ static void test_driver_garbage(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct cell_done message = { .header = { .type = cases[i].type, .size = cases[i].size },
+		struct cell_done message = { .header = { .type = cases[i].type,
+							 .size = cases[i].size },
 					     .code = cases[i].code };
 		struct world world;
 
@@ -382,7 +138,8 @@ static void test_driver_garbage(void **state)
 		say_ready(&world, world.driver);
 		if (cases[i].running)
 			assert_int_equal(run(&world), 0);
-		assert_int_equal(wire_send(world.driver, &message, &world.warden, cases[i].with_fd), 0);
+		assert_int_equal(wire_send(world.driver, &message, &world.warden, cases[i].with_fd),
+				 0);
 		loop_step(world.loop);
 		assert_int_equal(world.rogue, cases[i].rogue);
 		assert_int_equal(was_killed(&world), cases[i].rogue);
@@ -452,8 +209,9 @@ static void test_warden_failed(void **state)
 	loop_step(world.loop);
 	assert_int_equal(world.failed, 1);
 	assert_int_equal(world.err.code, ERR_UNAVAILABLE);
-	assert_string_equal(world.err.message,
-			    "sandbox unavailable: cannot make the cell's cgroup: Permission denied");
+	assert_string_equal(
+		world.err.message,
+		"sandbox unavailable: cannot make the cell's cgroup: Permission denied");
 	world_close(&world);
 }
 
@@ -465,10 +223,10 @@ static void test_warden_garbage(void **state)
 		uint32_t size;
 	} cases[] = {
 		{ WARDEN_HELLO, sizeof(struct warden_hello) },
-		{ WARDEN_GONE, sizeof(struct warden_gone) },	     /* of no cell */
-		{ WARDEN_FAILED, sizeof(struct warden_failed) },     /* of no cell */
-		{ WARDEN_CREATED, sizeof(struct warden_created) },   /* without fds */
-		{ WARDEN_CREATE, sizeof(struct warden_create) },     /* the wrong way */
+		{ WARDEN_GONE, sizeof(struct warden_gone) },       /* of no cell */
+		{ WARDEN_FAILED, sizeof(struct warden_failed) },   /* of no cell */
+		{ WARDEN_CREATED, sizeof(struct warden_created) }, /* without fds */
+		{ WARDEN_CREATE, sizeof(struct warden_create) },   /* the wrong way */
 		{ WARDEN_GONE, sizeof(struct warden_gone) - 8 },
 		{ WARDEN_MESSAGE_COUNT, sizeof(struct wire_header) },
 	};
@@ -515,178 +273,14 @@ static void test_warden_dies(void **state)
 	world_close(&world);
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
-
-static void on_listed(int errnum, const struct cell_file *files, size_t n_files, uint64_t skipped, void *data)
-{
-	struct world *world = data;
-
-	(void)skipped;
-	world->listed++;
-	world->files_errnum = errnum;
-	world->n_files = n_files;
-	if (n_files)
-		snprintf(world->first, sizeof(world->first), "%s", files[0].path);
-}
-
-static void on_opened(int errnum, int fd, uint64_t size, void *data)
-{
-	struct world *world = data;
-
-	(void)size;
-	world->opened++;
-	world->files_errnum = errnum;
-	(void)fd_close(fd);
-}
-
-static void on_put(int errnum, void *data)
-{
-	struct world *world = data;
-
-	world->put++;
-	world->files_errnum = errnum;
-}
-
-/* Connects a hotcell-files that the test plays; returns its end. */
-static int serve_files(struct world *world)
-{
-	WIRE_MESSAGE(warden_files_ready, ready, WARDEN_FILES_READY);
-	int pair[2];
-
-	assert_int_equal(receive(world, NULL, 0), WARDEN_FILES);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	ready.cell = 77;
-	assert_int_equal(wire_send(world->warden, &ready, &pair[0], 1), 0);
-	(void)fd_close(pair[0]);
-	loop_step(world->loop);
-	return pair[1];
-}
-
-static void receive_request(int files, uint16_t type)
-{
-	_Alignas(8) char buffer[WIRE_MAX_BYTES];
-	_cleanup_fds_ struct wire_fds fds;
-	struct wire_header header;
-
-	assert_true(wire_recv(files, buffer, sizeof(buffer), &fds) > 0);
-	memcpy(&header, buffer, sizeof(header));
-	assert_int_equal(header.type, type);
-}
-
-static void open_world_with_cell(struct world *world)
-{
-	world_open(world);
-	say_hello(world);
-	ask(world, 0);
-	create(world, false);
-}
-
-static void test_files(void **state)
-{
-	WIRE_MESSAGE(files_entry, entry, FILES_ENTRY);
-	WIRE_MESSAGE(files_end, end, FILES_END);
-	WIRE_MESSAGE(files_opened, opened, FILES_OPENED);
-	WIRE_MESSAGE(files_done, done, FILES_DONE);
-	struct world world;
-	int files;
-
-	(void)state;
-	open_world_with_cell(&world);
-	cell_put(world.cell, "in.txt", false, world.kill, on_put, &world);
-	cell_list(world.cell, 10, on_listed, &world);
-	cell_open(world.cell, "a/b", on_opened, &world);
-	files = serve_files(&world);
-	receive_request(files, FILES_PUT);
-	assert_int_equal(wire_send(files, &done, NULL, 0), 0);
-	while (!world.put)
-		loop_step(world.loop);
-	receive_request(files, FILES_LIST);
-	snprintf(entry.path, sizeof(entry.path), "a/b");
-	assert_int_equal(wire_send(files, &entry, NULL, 0), 0);
-	assert_int_equal(wire_send(files, &end, NULL, 0), 0);
-	while (!world.listed)
-		loop_step(world.loop);
-	assert_int_equal(world.n_files, 1);
-	assert_string_equal(world.first, "a/b");
-	receive_request(files, FILES_OPEN);
-	assert_int_equal(wire_send(files, &opened, &world.warden, 1), 0);
-	while (!world.opened)
-		loop_step(world.loop);
-	assert_int_equal(world.files_errnum, 0);
-	(void)fd_close(files);
-	world_close(&world);
-}
-
-/* Names are hostile: each of these ends the conversation, and every request is still answered. */
-static void test_hostile_entries(void **state)
-{
-	static const char *const paths[] = { "", "/etc/passwd", "../x", "a/../b", "a//b", "a/", "." };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(paths) + 3; i++) {
-		WIRE_MESSAGE(files_entry, entry, FILES_ENTRY);
-		struct world world;
-		int files;
-
-		print_message("entry %zu\n", i);
-		open_world_with_cell(&world);
-		cell_list(world.cell, 1, on_listed, &world);
-		cell_open(world.cell, "x", on_opened, &world);
-		files = serve_files(&world);
-		receive_request(files, FILES_LIST);
-		snprintf(entry.path, sizeof(entry.path), "%s", i < ARRAY_SIZE(paths) ? paths[i] : "good");
-		if (i == ARRAY_SIZE(paths)) /* no end */
-			memset(entry.path, 'a', sizeof(entry.path));
-		if (i == ARRAY_SIZE(paths) + 1)
-			entry.kind = 99;
-		if (i == ARRAY_SIZE(paths) + 2) /* more than asked for */
-			assert_int_equal(wire_send(files, &entry, NULL, 0), 0);
-		assert_int_equal(wire_send(files, &entry, NULL, 0), 0);
-		while (!world.listed || !world.opened)
-			loop_step(world.loop);
-		assert_int_equal(world.files_errnum, EPROTO);
-		/* Later ones too. */
-		cell_put(world.cell, "y", true, world.kill, on_put, &world);
-		while (!world.put)
-			loop_step(world.loop);
-		assert_int_equal(world.files_errnum, EPROTO);
-		(void)fd_close(files);
-		world_close(&world);
-	}
-}
-
-static void test_files_cannot_start(void **state)
-{
-	WIRE_MESSAGE(warden_files_ready, ready, WARDEN_FILES_READY);
-	struct world world;
-
-	(void)state;
-	open_world_with_cell(&world);
-	cell_list(world.cell, 1, on_listed, &world);
-	ready.cell = 77;
-	ready.errnum = EACCES;
-	assert_int_equal(wire_send(world.warden, &ready, NULL, 0), 0);
-	while (!world.listed)
-		loop_step(world.loop);
-	assert_int_equal(world.files_errnum, EACCES);
-	world_close(&world);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_life_with_driver),
-		cmocka_unit_test(test_life_without_driver),
-		cmocka_unit_test(test_free_early),
-		cmocka_unit_test(test_driver_garbage),
-		cmocka_unit_test(test_init_garbage),
-		cmocka_unit_test(test_broken_step),
-		cmocka_unit_test(test_warden_failed),
-		cmocka_unit_test(test_warden_garbage),
+		cmocka_unit_test(test_life_with_driver), cmocka_unit_test(test_life_without_driver),
+		cmocka_unit_test(test_free_early),       cmocka_unit_test(test_driver_garbage),
+		cmocka_unit_test(test_init_garbage),     cmocka_unit_test(test_broken_step),
+		cmocka_unit_test(test_warden_failed),    cmocka_unit_test(test_warden_garbage),
 		cmocka_unit_test(test_warden_dies),
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_hostile_entries),
-		cmocka_unit_test(test_files_cannot_start),
 	};
 
 	return cmocka_run_group_tests_name("native", tests, NULL, NULL);

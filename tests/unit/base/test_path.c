@@ -24,7 +24,7 @@ static const char *repeat(const char *text, size_t n, const char *end)
 
 	for (size_t i = 0; i < n; i++)
 		memcpy(out + i * len, text, len);
-	strcpy(out + n * len, end);
+	snprintf(out + n * len, sizeof(out) - n * len, "%s", end);
 	return out;
 }
 

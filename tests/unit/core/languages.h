@@ -38,7 +38,8 @@ static inline struct runtimes *languages_load(void)
 	char command[128];
 
 	assert_non_null(mkdtemp(folder));
-	languages_write(folder, "driven", "driver = {program} {place}/driver.sh\nfiles = driver.sh");
+	languages_write(folder, "driven",
+			"driver = {program} {place}/driver.sh\nfiles = driver.sh");
 	languages_write(folder, "plain", "command = {program} {file}");
 	snprintf(command, sizeof(command), "touch %s/driven/driver.sh", folder);
 	assert_int_equal(system(command), 0);

@@ -21,7 +21,8 @@ static char byte_at(uint64_t i)
 /* Every size around an edge, written in pieces of every size: head and tail are the right bytes. */
 static void test_edges(void **state)
 {
-	static const uint64_t totals[] = { 0, 1, HALF - 1, HALF, HALF + 1, KEPT - 1, KEPT, KEPT + 1, KEPT + HALF, 3 * KEPT + 17 };
+	static const uint64_t totals[] = { 0,        1,    HALF - 1, HALF,        HALF + 1,
+					   KEPT - 1, KEPT, KEPT + 1, KEPT + HALF, 3 * KEPT + 17 };
 	static const size_t pieces[] = { 1009, 65536, HALF, HALF + 1, 4 * KEPT };
 	_cleanup_free_ char *all = xmalloc(4 * (size_t)KEPT);
 
@@ -40,9 +41,11 @@ static void test_edges(void **state)
 			assert_int_equal(stream.total, totals[t]);
 			assert_int_equal(stream.truncated, totals[t] > KEPT);
 			assert_int_equal(stream.head_len, MIN(totals[t], (uint64_t)HALF));
-			assert_int_equal(stream.head_len + stream.tail_len, MIN(totals[t], (uint64_t)KEPT));
+			assert_int_equal(stream.head_len + stream.tail_len,
+					 MIN(totals[t], (uint64_t)KEPT));
 			assert_memory_equal(stream.head, all, stream.head_len);
-			assert_memory_equal(stream.tail, all + totals[t] - stream.tail_len, stream.tail_len);
+			assert_memory_equal(stream.tail, all + totals[t] - stream.tail_len,
+					    stream.tail_len);
 			capture_done(&capture);
 		}
 	}

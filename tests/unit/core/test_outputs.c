@@ -12,9 +12,11 @@
 #include "base/macros.h"
 #include "core/outputs.h"
 
-static void add_record(struct outputs *outputs, uint32_t kind, const char *mime, const void *data, size_t len)
+static void add_record(struct outputs *outputs, uint32_t kind, const char *mime, const void *data,
+		       size_t len)
 {
-	const uint32_t header[] = { htole32(kind), htole32((uint32_t)strlen(mime)), htole32((uint32_t)len) };
+	const uint32_t header[] = { htole32(kind), htole32((uint32_t)strlen(mime)),
+				    htole32((uint32_t)len) };
 
 	outputs_add(outputs, header, sizeof(header));
 	outputs_add(outputs, mime, strlen(mime));

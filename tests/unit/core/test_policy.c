@@ -27,7 +27,8 @@ static void test_find(void **state)
 	assert_int_equal(name, POLICY_PERMISSIVE);
 	assert_false(policy_find("lax", &name, &err));
 	assert_int_equal(err.code, ERR_INPUT);
-	assert_string_equal(err.message, "policy is \"lax\"; allowed are strict, standard, permissive");
+	assert_string_equal(err.message,
+			    "policy is \"lax\"; allowed are strict, standard, permissive");
 	assert_false(policy_find("", &name, &err));
 }
 
@@ -58,7 +59,9 @@ static void test_shipped(void **state)
 
 static void test_merge(void **state)
 {
-	const struct cell_limits request = { .memory_bytes = 64 * MB, .processes = 10, .workspace_bytes = 128 * MB };
+	const struct cell_limits request = { .memory_bytes = 64 * MB,
+					     .processes = 10,
+					     .workspace_bytes = 128 * MB };
 	struct cell_limits limits;
 	struct core_config config;
 	struct error err;
@@ -80,14 +83,17 @@ static void test_ranges(void **state)
 		const char *message; /* NULL: allowed */
 	} cases[] = {
 		{ { .memory_bytes = 8 * MB }, NULL },
-		{ { .memory_bytes = 8 * MB - 1 }, "limit memory is 8.0 MB; allowed is 8.0 MB to 8.0 GB" },
+		{ { .memory_bytes = 8 * MB - 1 },
+		  "limit memory is 8.0 MB; allowed is 8.0 MB to 8.0 GB" },
 		{ { .memory_bytes = 1 }, "limit memory is 1 byte; allowed is 8.0 MB to 8.0 GB" },
 		{ { .memory_bytes = 8 * GB }, NULL },
-		{ { .memory_bytes = 16 * GB }, "limit memory is 16 GB; allowed is 8.0 MB to 8.0 GB" },
+		{ { .memory_bytes = 16 * GB },
+		  "limit memory is 16 GB; allowed is 8.0 MB to 8.0 GB" },
 		{ { .cpu_milli = 9 }, "limit cpus is 0.009; allowed is 0.010 to 1024.000" },
 		{ { .cpu_milli = 1024 * 1000 }, NULL },
 		{ { .processes = 3 }, "limit processes is 3; allowed is 4 to 32768" },
-		{ { .processes = UINT64_MAX }, "limit processes is 18446744073709551615; allowed is 4 to 32768" },
+		{ { .processes = UINT64_MAX },
+		  "limit processes is 18446744073709551615; allowed is 4 to 32768" },
 		{ { .open_files = 15 }, "limit open_files is 15; allowed is 16 to 1048576" },
 	};
 
@@ -130,14 +136,16 @@ static void test_env_names(void **state)
 		const char *name;
 		bool valid;
 	} cases[] = {
-		{ "A", true }, { "_", true }, { "PATH", true }, { "a1_B", true }, { "", false }, { "1A", false },
-		{ "A-B", false }, { "A B", false }, { "Ä", false }, { "A.B", false },
+		{ "A", true },  { "_", true },    { "PATH", true }, { "a1_B", true },
+		{ "", false },  { "1A", false },  { "A-B", false }, { "A B", false },
+		{ "Ä", false }, { "A.B", false },
 	};
 	char name[PLAN_ENV_NAME_MAX + 1];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_int_equal(env_name_is_valid(cases[i].name, strlen(cases[i].name)), cases[i].valid);
+		assert_int_equal(env_name_is_valid(cases[i].name, strlen(cases[i].name)),
+				 cases[i].valid);
 	memset(name, 'A', sizeof(name));
 	assert_true(env_name_is_valid(name, PLAN_ENV_NAME_MAX));
 	assert_false(env_name_is_valid(name, PLAN_ENV_NAME_MAX + 1));
@@ -147,8 +155,9 @@ static void test_env_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),	  cmocka_unit_test(test_shipped), cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_ranges),	  cmocka_unit_test(test_timeout), cmocka_unit_test(test_env_names),
+		cmocka_unit_test(test_find),    cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_merge),   cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_timeout), cmocka_unit_test(test_env_names),
 	};
 
 	return cmocka_run_group_tests_name("policy", tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -20,6 +20,18 @@
 static struct runtime_file *parse(const char *text, struct error *err)
 {
 	return runtime_file_parse("/somewhere/test", text, strlen(text), err);
+}
+
+static struct runtime_file *must_parse(const char *text)
+{
+	struct error err = { 0 };
+	struct runtime_file *file = parse(text, &err);
+
+	if (!file) {
+		fail_msg("%s", err.message);
+		abort();
+	}
+	return file;
 }
 
 static const char *env_value(const struct runtime *rt, const char *name)
@@ -38,13 +50,10 @@ static const char *env_value(const struct runtime *rt, const char *name)
 /* With the least that can be said, the rest has its defaults. */
 static void test_least(void **state)
 {
-	struct error err = { 0 };
-	struct runtime_file *file = parse(TOOLCHAIN RUN CELL, &err);
+	struct runtime_file *file = must_parse(TOOLCHAIN RUN CELL);
 	const struct runtime *rt;
 
 	(void)state;
-	if (!file)
-		fail_msg("%s", err.message);
 	rt = &file->runtime;
 	assert_string_equal(rt->name, "test");
 	assert_string_equal(rt->title, "test");
@@ -80,13 +89,10 @@ static void test_most(void **state)
 		"[env]\nHOME = /tmp\nWHERE = {place}/lib\nEMPTY =\nSEMI = a; b # c\n"
 		"[cell]\nprofile = node\nloopback = yes\n"
 		"[example]\ncode = print 42 # = ;\n";
-	struct error err = { 0 };
-	struct runtime_file *file = parse(text, &err);
+	struct runtime_file *file = must_parse(text);
 	const struct runtime *rt;
 
 	(void)state;
-	if (!file)
-		fail_msg("%s", err.message);
 	rt = &file->runtime;
 	assert_string_equal(rt->title, "Test Language");
 	assert_string_equal(rt->aliases[2], "c++");
@@ -137,11 +143,8 @@ static void test_profiles(void **state)
 	for (uint32_t i = 0; i < CELL_PROFILE_COUNT; i++) {
 		_cleanup_free_ char *text = xasprintf(TOOLCHAIN RUN "[cell]\nprofile = %s\n",
 						      names[i]);
-		struct error err = { 0 };
-		struct runtime_file *file = parse(text, &err);
+		struct runtime_file *file = must_parse(text);
 
-		if (!file)
-			fail_msg("%s", err.message);
 		assert_int_equal(file->runtime.profile, i);
 		runtime_file_free(file);
 	}
@@ -264,9 +267,7 @@ static void test_sizes(void **state)
 	(void)buf_append_string(&text, TOOLCHAIN RUN CELL "[env]\n");
 	for (int i = 0; i < 48; i++)
 		(void)buf_printf(&text, "V%d = %0100d\n", i, i);
-	file = parse(buf_string(&text), &err);
-	if (!file)
-		fail_msg("%s", err.message);
+	file = must_parse(buf_string(&text));
 	for (size_t i = 0; file->runtime.argv[i]; i++)
 		bytes += strlen(file->runtime.argv[i]) + 1;
 	for (size_t i = 0; i < file->runtime.n_env; i++)

@@ -155,10 +155,10 @@ static void test_find(void **state)
 	static const struct {
 		const char *name, *expect, *sentence;
 	} cases[] = {
-		{ "python", "python", NULL },
-		{ "py", "python", NULL },
-		{ "PYTHON3", "python", NULL },
-		{ "sh", "bash", NULL },
+		{ "python", "python", "" },
+		{ "py", "python", "" },
+		{ "PYTHON3", "python", "" },
+		{ "sh", "bash", "" },
 		{ "pythno", NULL,
 		  "there is no language 'pythno'; did you mean 'python'? There are: bash, python, ruby (not installed)" },
 		{ "cobol", NULL,

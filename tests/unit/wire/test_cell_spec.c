@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -182,7 +183,7 @@ static void test_code_path(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		print_message("code_path \"%s\"\n", cases[i].path);
-		strcpy(spec.code_path, cases[i].path);
+		snprintf(spec.code_path, sizeof(spec.code_path), "%s", cases[i].path);
 		assert_int_equal(cell_spec_check(&spec, NULL), cases[i].good ? 0 : -EINVAL);
 	}
 	memset(spec.code_path, 'x', sizeof(spec.code_path));

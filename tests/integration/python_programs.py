@@ -1,0 +1,158 @@
+"""Programs for test_python_driver.py."""
+
+# Each is run by the driver and by python3: same output, same errors, same exit status.
+AS_CPYTHON = {
+    "prints": "print('hello'); print('wörld ☃')",
+    "empty": "",
+    "comment only": "# nothing",
+    "no last newline": "print(1)\nprint(2)",
+    "stderr": "import sys; print('to err', file=sys.stderr)",
+    "unicode names": "größe = 'ß' * 3\nprint(größe)\nprint('\\U0001f600')",
+    "lone surrogate": "print('\\udc80')",
+    "bom": b"\xef\xbb\xbfprint('bom')",
+    "latin-1": "# -*- coding: latin-1 -*-\nprint('é', len('é'))\nraise ValueError('é')".encode("latin-1"),
+    "exit 0": "import sys; sys.exit()",
+    "exit 3": "import sys; sys.exit(3)",
+    "exit 256": "import sys; sys.exit(256)",
+    "exit -1": "import sys; sys.exit(-1)",
+    "exit huge": "import sys; sys.exit(1 << 80)",
+    "exit true": "import sys; sys.exit(True)",
+    "exit text": "import sys; sys.exit('went wrong: é')",
+    "exit object": "import sys; sys.exit((1, 2))",
+    "exit float": "import sys; sys.exit(1.5)",
+    "exit nested": "def f():\n    try:\n        raise SystemExit(7)\n    finally:\n        print('finally')\nf()",
+    "exit builtin": "exit(4)",
+    "quit in except": "try:\n    1/0\nexcept ZeroDivisionError:\n    quit(5)",
+    "os._exit": "import os; print('x', flush=True); os._exit(9)",
+    "signal self": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+    "keyboard interrupt": "def f():\n    raise KeyboardInterrupt\nf()",
+    "sigint": "import os, signal; os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(5)",
+    "zero division": "def f(x):\n    return 1 / x\n\nprint('before')\nf(0)\nprint('after')",
+    "last expression raises": "x = 1\n(x +\n 'a')",
+    "name suggestion": "number = 1\nprint(nunber)",
+    "attribute suggestion": "import sys\nsys.argw",
+    "import error": "import no_such_module_here",
+    "import name error": "from os import no_such_name",
+    "chained": "try:\n    {}['a']\nexcept KeyError as e:\n    raise ValueError('no') from e",
+    "context": "try:\n    {}['a']\nexcept KeyError:\n    raise ValueError('no')",
+    "suppressed": "try:\n    {}['a']\nexcept KeyError:\n    raise ValueError('no') from None",
+    "group": "raise ExceptionGroup('many', [ValueError(1), ExceptionGroup('in', [TypeError('x')])])",
+    "notes": "e = ValueError('v'); e.add_note('a note'); raise e",
+    "recursion": "def f(n):\n    return f(n + 1)\nf(0)",
+    "library frames": "import json\njson.loads('{')",
+    "exec frames": "exec(compile('1/0', '<inner>', 'exec'))",
+    "runtime syntax error": "eval('1 +')",
+    "lambda": "(lambda: [][0])()",
+    "multi-line call": "def f(**k): raise RuntimeError\nf(\n    a=1,\n    b=2,\n)",
+    "wide characters": "x = '漢字'; y = 'é' + x + 1",
+    "class exception": "class E(Exception):\n    def __str__(self): raise ValueError\nraise E",
+    "form feed": "x = 1\n\x0c\ndef f():\n    return x / 0\nimport inspect\nprint(inspect.getsource(f))\nf()",
+    "exit text without stderr": "import sys\nsys.stderr = None\nprint('on')\nsys.exit(3)",
+    "assertion": "assert 1 == 2, 'not equal'",
+    "syntax: call": "print('a'\nx = 1",
+    "syntax: indent": "def f():\nreturn 1",
+    "syntax: tabs": "if True:\n        x = 1\n\ty = 2",
+    "syntax: unexpected indent": "x = 1\n   y = 2",
+    "syntax: return": "x = 1\nreturn x",
+    "syntax: nonlocal": "def f():\n    nonlocal q",
+    "syntax: break": "print(1)\nif 1:\n    break",
+    "syntax: assign": "def f(): pass\nf() = 1",
+    "syntax: string": "x = 'abc\ny = 1",
+    "syntax: triple": 'x = """abc\ny = 1\n',
+    "syntax: f-string": "x = 1\nprint(f'{x!}')\nf'{a b}'",
+    "syntax: future": "x = 1\nfrom __future__ import annotations",
+    "syntax: unknown future": "from __future__ import jetpack",
+    "syntax: print": "print 'hello'",
+    "syntax: non-ascii": "x = “a”",
+    "syntax: paren": "x = (1, 2]\n",
+    "syntax: backslash": "x = 1 + \\",
+    "syntax: string at end": "x = 'abc",
+    "syntax: call at end": "print('a'",
+    "syntax: operator at end": "x = 1 +",
+    "syntax: dedent": "if 1:\n        x = 1\n    y = 2",
+    "syntax: await in def": "def f():\n    await g()",
+    "excepthook": "import sys\nsys.excepthook = lambda t, v, tb: print('hook', t.__name__, v, tb.tb_lineno)\n1/0",
+    "excepthook delegates": "import sys\ndef h(*a):\n    print('mine')\n    sys.__excepthook__(*a)\n"
+    "sys.excepthook = h\n1/0",
+    "excepthook exits": "import sys\ndef h(*a):\n    sys.exit(6)\nsys.excepthook = h\n1/0",
+    "excepthook fails": "import sys\ndef h(*a):\n    {}['x']\nsys.excepthook = h\n1/0",
+    "excepthook gone": "import sys\ndel sys.excepthook\n1/0",
+    "atexit order": "import atexit\natexit.register(print, 'first')\natexit.register(print, 'second')\nprint('body')",
+    "atexit after error": "import atexit\natexit.register(print, 'bye')\n1/0",
+    "atexit fails": "import atexit\ndef f():\n    1/0\natexit.register(f)\natexit.register(print, 'ok')",
+    "thread joined": "import threading, time\ndef f():\n    time.sleep(.1)\n    print('thread')\n"
+    "threading.Thread(target=f).start()\nprint('main')",
+    "thread fails": "import threading\ndef f():\n    raise ValueError('in thread')\n"
+    "t = threading.Thread(target=f, name='T')\nt.start()\nt.join()\nprint('main')",
+    "daemon thread": "import threading, time\n"
+    "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint(1)",
+    "executor": "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(2) as p:\n"
+    "    print(list(p.map(abs, [-1, -2])))",
+    "del at end": "import os\nclass A:\n    def __init__(self, n): self.n = n\n    def __del__(self):\n"
+    "        print('del', self.n, os.path.basename('a/b'))\na = A(1)\nb = A(2)\nprint('end')",
+    "del in cycle": "class A:\n    def __del__(self): print('del')\na = A(); a.me = a",
+    "del after error": "class A:\n    def __del__(self): print('del')\na = A()\n1/0",
+    "del fails": "class A:\n    def __del__(self): raise ValueError('in del')\na = A()\ndel a\nprint('on')",
+    "stdout replaced": "import io, sys\nsys.stdout = io.StringIO()\nprint('lost')",
+    "stdout closed": "import sys\nsys.stdout.close()",
+    "stdout none": "import sys\nsys.stdout = None\nprint('lost')",
+    "flush fails": "import os\nos.close(1)\nimport sys\nsys.stdout.write('x')",
+    "fork": "import os, sys\nprint('before')\nsys.stdout.flush()\npid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\n"
+    "print('parent' if pid else 'child')",
+    "fork exits": "import os, sys\npid = os.fork()\nif not pid:\n    sys.exit(3)\nprint(os.waitpid(pid, 0)[1] >> 8)",
+    "fork fails": "import os\npid = os.fork()\nif not pid:\n    1/0\nprint(os.waitpid(pid, 0)[1] >> 8)",
+    "pool": "from multiprocessing import Pool\ndef f(x): return x * x\nif __name__ == '__main__':\n"
+    "    with Pool(2) as p: print(p.map(f, range(5)))",
+    "spawn": "import multiprocessing as mp\ndef f(x): return x * x\nif __name__ == '__main__':\n"
+    "    with mp.get_context('spawn').Pool(1) as p: print(p.map(f, range(3)))",
+    "process fails": "from multiprocessing import Process\ndef f(): raise ValueError('child')\n"
+    "p = Process(target=f, name='P'); p.start(); p.join(); print(p.exitcode)",
+    "pickle": "import pickle\nclass A: pass\na = pickle.loads(pickle.dumps(A()))\nprint(type(a), A.__module__)",
+    "dataclass": "from __future__ import annotations\nfrom dataclasses import dataclass, fields\n"
+    "@dataclass\nclass P:\n"
+    "    x: int\n    y: Undefined = 2\nprint(P(1), fields(P)[1].type)",
+    "inspect": "import inspect\ndef f(a):\n    return a  # comment\nclass C:\n    z = 1\n"
+    "print(inspect.getsource(f), inspect.getsource(C))",
+    "inspect module": "import inspect, sys\nprint(inspect.getsource(sys.modules['__main__']))",
+    "traceback module": "import traceback\ndef f():\n    1/0\ntry:\n    f()\nexcept Exception:\n"
+    "    traceback.print_exc()",
+    "warning": "import warnings\nwarnings.warn('careful')\ndef f():\n    warnings.warn('deeper', stacklevel=2)\nf()",
+    "syntax warning": "x = 1\nif x is 1: print('one')",
+    "doctest": "def f(x):\n    \"\"\"\n    >>> f(1)\n    3\n    \"\"\"\n    return x\nimport doctest\n"
+    "print(doctest.testmod())",
+    "nested 60": "x = " + "[" * 60 + "]" * 60 + "\nprint(x)",
+    "long sum": "x = " + "1 + " * 900 + "1\nprint(x)",
+    "longer sum": "x = " + "1 + " * 2500 + "1\nprint(x)",
+    "minus": "x = " + "-" * 1500 + "1\nprint(x)",
+    "deep attributes": "x = a" + ".b" * 2500,
+    "unittest": "import unittest, sys\nclass T(unittest.TestCase):\n    def test_a(self): self.assertEqual(1, 1)\n"
+    "unittest.main(testRunner=unittest.TextTestRunner(stream=open('/dev/null', 'w')))",
+    "logging": "import logging\nlogging.basicConfig(format='%(filename)s:%(lineno)d %(message)s')\n"
+    "logging.warning('x')\n"
+    "try: 1/0\nexcept ZeroDivisionError: logging.exception('bad')",
+    "asyncio.run": "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    1/0\nasyncio.run(f())",
+    "subprocess": "import subprocess\n"
+    "print(subprocess.run(['sh', '-c', 'ls /proc/self/fd; echo err >&2'], stdout=-1).stdout)",
+    "settrace": "import sys\ndef t(f, e, a):\n    print(f.f_code.co_name, e)\ndef f(): pass\nsys.settrace(t)\n"
+    "f()\nx = 1",
+    "globals": "print(sorted(globals()), __name__, __spec__, __package__, __doc__)",
+    "docstring": "'''doc'''\nprint(__doc__)",
+    "dir": "print(dir())",
+    "input": "name = input('name? ')\nprint('hi', name)\nimport sys\nprint(sys.stdin.read())",
+    "input eof": "while True:\n    print(input())",
+    "argv": "import sys\nprint(sys.argv)",
+    "streams": "import sys\nfor s in (sys.stdin, sys.stdout, sys.stderr):\n    print(s, s.errors, "
+    "s.fileno(), s.isatty(), s.newlines, s.buffer)"
+    "\nprint(sys.stdin.seekable(), sys.stdout is sys.__stdout__)",
+    "first fd": "print(open('/dev/null').fileno())",
+    "signal handlers": "import signal\nprint([(s.name, signal.getsignal(s)) for s in sorted(signal.valid_signals())"
+    " if isinstance(s, signal.Signals) and callable(signal.getsignal(s))])",
+    "closes everything": "import os\nos.closerange(3, 1000)\nprint('still here')",
+    "exec itself": "import os\nos.execv('/bin/echo', ['echo', 'from exec'])",
+    "walrus at end": "print((y := 5))\n[y := y + i for i in range(3)]\nprint(y)",
+    "main thread": "import threading\n"
+    "print(threading.current_thread().name, threading.main_thread() is threading.current_thread())",
+    "timeit": "import timeit\nprint(timeit.timeit('x', globals={'x': 1}, number=1) > 0)",
+    "enum and namedtuple": "import enum, collections\nE = enum.Enum('E', 'A B')\n"
+    "N = collections.namedtuple('N', 'x')\nprint(E.__module__, N.__module__)",
+}
