@@ -102,12 +102,13 @@ static bool check_uids(const struct instance *i, const struct config *config, st
 }
 
 static bool start_program(const struct instance_request *request, const char *name,
-			  const char *const *argv, const int *fds, size_t n_fds, struct child *ret,
-			  struct error *err)
+			  struct child_request child, struct child *ret, struct error *err)
 {
 	_cleanup_free_ char *path = xasprintf("%s/%s", request->installation->programs, name);
-	int r = child_start(path, argv, fds, n_fds, ret);
+	int r;
 
+	child.path = path;
+	r = child_start(&child, ret);
 	return r < 0 ? error_set(err, ERR_SYSTEM, -r, "cannot start %s", path) : true;
 }
 
@@ -136,8 +137,12 @@ static bool start_front(struct instance *i, const struct instance_request *reque
 	argv[n++] = trees;
 	for (size_t f = 0; request->installation->runtimes[f]; f++)
 		argv[n++] = request->installation->runtimes[f];
-	return start_program(request, "hotcell-front", argv, fds, ARRAY_SIZE(fds), &i->front_child,
-			     err);
+	return start_program(request, "hotcell-front",
+			     (struct child_request){ .argv = argv,
+						     .fds = fds,
+						     .n_fds = ARRAY_SIZE(fds),
+						     .has_client = request->has_client },
+			     &i->front_child, err);
 }
 
 static bool make_pair(int ret[2], struct error *err)
@@ -162,7 +167,9 @@ static bool start_programs(struct instance *i, const struct instance_request *re
 	bool ok = make_pair(command, err) && make_pair(between, err) && make_pair(orders, err);
 	const int fds[] = { command[1], between[0], i->lock };
 
-	ok = ok && start_program(request, "hotcell-warden", argv, fds, ARRAY_SIZE(fds),
+	ok = ok && start_program(request, "hotcell-warden",
+				 (struct child_request){
+					 .argv = argv, .fds = fds, .n_fds = ARRAY_SIZE(fds) },
 				 &i->warden_child, err);
 	ok = ok && start_front(i, request, between[1], orders[1], err);
 	if (ok) {

@@ -18,11 +18,12 @@ struct runtimes;
 struct instance;
 
 struct instance_request {
-	const char *mode; /* of hotcell-front: "run" */
+	const char *mode; /* of hotcell-front: "run", "mcp" */
 	const struct config *config;
 	const struct installation *installation;
 	const struct runtimes *runtimes;
 	const struct runtime *only; /* the one language that will be used; NULL: all */
+	bool has_client;	    /* the front speaks on our stdin and stdout itself */
 	bool one_run;		    /* there will be one: no cell is prepared for a next */
 };
 

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "runtime/runtime.h"
 
@@ -177,21 +179,39 @@ static int send_host_files(int warden)
 	return 0;
 }
 
+static bool send_runtime_file(int warden, const struct runtime *runtime, const char *path,
+			      struct error *err)
+{
+	const char *name = path + strlen(runtime->folder);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	char place[WARDEN_PLACE_MAX + 1];
+	int r;
+
+	snprintf(place, sizeof(place), "%s%s", runtime->place, name);
+	r = fd < 0 ? -errno : send_file(warden, place, fd);
+	return r < 0 ? error_set(err, ERR_SYSTEM, -r, "cannot give %s to the warden", path) : true;
+}
+
 static bool send_runtime(int warden, const struct runtime *runtime, struct error *err)
 {
-	for (size_t i = 0; runtime->files && runtime->files[i]; i++) {
-		char path[4096], place[WARDEN_PLACE_MAX + 1];
-		_cleanup_close_ int fd = -1;
-		int r;
+	bool good = true;
 
-		snprintf(path, sizeof(path), "%s/%s", runtime->folder, runtime->files[i]);
-		snprintf(place, sizeof(place), "%s/%s", runtime->place, runtime->files[i]);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		r = fd < 0 ? -errno : send_file(warden, place, fd);
-		if (r < 0)
-			return error_set(err, ERR_SYSTEM, -r, "cannot give %s to the warden", path);
+	for (size_t i = 0; good && runtime->files && runtime->files[i]; i++) {
+		_cleanup_free_ char *path = xasprintf("%s/%s", runtime->folder, runtime->files[i]);
+		glob_t found = { 0 };
+
+		if (!strpbrk(runtime->files[i], "*?[")) {
+			good = send_runtime_file(warden, runtime, path, err);
+			continue;
+		}
+		/* What a pattern stands for is made when hotcell is installed, if it can be. */
+		if (glob(path, 0, NULL, &found) == 0) {
+			for (size_t j = 0; good && j < found.gl_pathc; j++)
+				good = send_runtime_file(warden, runtime, found.gl_pathv[j], err);
+		}
+		globfree(&found);
 	}
-	return true;
+	return good;
 }
 
 bool setup_send(const struct setup *setup, int warden, const struct runtimes *runtimes,

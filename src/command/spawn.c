@@ -26,7 +26,7 @@ static const int default_signals[] = {
 	SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGTTIN, SIGTTOU,
 };
 
-static int set_attributes(posix_spawnattr_t *attributes)
+static int set_attributes(posix_spawnattr_t *attributes, bool has_client)
 {
 	sigset_t none, defaults;
 	int r;
@@ -35,8 +35,9 @@ static int set_attributes(posix_spawnattr_t *attributes)
 	sigemptyset(&defaults);
 	for (size_t i = 0; i < ARRAY_SIZE(default_signals); i++)
 		sigaddset(&defaults, default_signals[i]);
-	r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-							 POSIX_SPAWN_SETPGROUP);
+	r = posix_spawnattr_setflags(attributes,
+				     (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+					     (has_client ? 0 : POSIX_SPAWN_SETPGROUP)));
 	if (r == 0)
 		r = posix_spawnattr_setpgroup(attributes, 0);
 	if (r == 0)
@@ -46,11 +47,14 @@ static int set_attributes(posix_spawnattr_t *attributes)
 	return -r;
 }
 
-static int set_actions(posix_spawn_file_actions_t *actions, const int *fds, size_t n_fds)
+static int set_actions(posix_spawn_file_actions_t *actions, const int *fds, size_t n_fds,
+		       bool has_client)
 {
-	int r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDWR, 0);
+	int r = 0;
 
-	if (r == 0)
+	if (!has_client)
+		r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDWR, 0);
+	if (r == 0 && !has_client)
 		r = posix_spawn_file_actions_adddup2(actions, 0, 1);
 	/* A working directory would be kept busy for as long as the program lives. */
 	if (r == 0)
@@ -60,8 +64,7 @@ static int set_actions(posix_spawn_file_actions_t *actions, const int *fds, size
 	return -r;
 }
 
-static int spawn_with(const char *path, const char *const *argv, const int *fds, size_t n_fds,
-		      pid_t *ret)
+static int spawn_with(const struct child_request *request, const int *fds, pid_t *ret)
 {
 	const char *lang = getenv("LANG");
 	char language[64];
@@ -79,34 +82,33 @@ static int spawn_with(const char *path, const char *const *argv, const int *fds,
 		posix_spawnattr_destroy(&attributes);
 		return -r;
 	}
-	r = set_attributes(&attributes);
+	r = set_attributes(&attributes, request->has_client);
 	if (r == 0)
-		r = set_actions(&actions, fds, n_fds);
+		r = set_actions(&actions, fds, request->n_fds, request->has_client);
 	/* posix_spawn does not write to argv; its type is older than const. */
 	if (r == 0)
-		r = -posix_spawn(ret, path, &actions, &attributes, (char *const *)(uintptr_t)argv,
-				 environment);
+		r = -posix_spawn(ret, request->path, &actions, &attributes,
+				 (char *const *)(uintptr_t)request->argv, environment);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return r;
 }
 
-int child_start(const char *path, const char *const *argv, const int *fds, size_t n_fds,
-		struct child *ret)
+int child_start(const struct child_request *request, struct child *ret)
 {
-	int safe[FDS_MAX], r = n_fds > FDS_MAX ? -E2BIG : 0;
+	int safe[FDS_MAX], r = request->n_fds > FDS_MAX ? -E2BIG : 0;
 	size_t n = 0;
 
 	*ret = (struct child){ .pidfd = -1 };
-	for (; r == 0 && n < n_fds; n++) {
-		safe[n] = fcntl(fds[n], F_DUPFD_CLOEXEC, SAFE_FD);
+	for (; r == 0 && n < request->n_fds; n++) {
+		safe[n] = fcntl(request->fds[n], F_DUPFD_CLOEXEC, SAFE_FD);
 		if (safe[n] < 0) {
 			r = -errno;
 			break;
 		}
 	}
 	if (r == 0)
-		r = spawn_with(path, argv, safe, n, &ret->pid);
+		r = spawn_with(request, safe, &ret->pid);
 	while (n > 0)
 		(void)fd_close(safe[--n]);
 	if (r < 0) {
