@@ -13,6 +13,7 @@
 #include "command/context.h"
 #include "command/instance.h"
 #include "command/order.h"
+#include "wire/order_messages.h"
 
 struct mcp_options {
 	bool help;
@@ -34,17 +35,39 @@ static bool die_with_client(void)
 	return prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0 && getppid() == parent;
 }
 
-/* Until the front has ended by itself, a signal asks for the end, or the warden is lost. */
-static void watch(const struct instance *instance, int signals)
+/* The only thing that the front tells us in this mode: why it cannot start. True when it just ended. */
+static bool take_refusal(int orders, struct error *err)
 {
+	_cleanup_fds_ struct wire_fds fds;
+	struct order_error refusal;
+	ssize_t n = wire_recv(orders, &refusal, sizeof(refusal), &fds);
+
+	if (n == 0)
+		return true;
+	if (n != sizeof(refusal) || refusal.header.type != ORDER_ERROR)
+		return error_set(err, ERR_SYSTEM, 0, "hotcell-front said something unexpected");
+	refusal.message[sizeof(refusal.message) - 1] = '\0';
+	return error_set(err, ERR_SYSTEM, 0, "%.500s", refusal.message);
+}
+
+/* Until the front has ended by itself, a signal asks for the end, or the warden is lost. */
+static bool watch(const struct instance *instance, int signals, struct error *err)
+{
+	enum { FRONT, WARDEN, SIGNALS, ORDERS };
 	struct pollfd fds[] = {
-		{ .fd = instance_front_pidfd(instance), .events = POLLIN },
-		{ .fd = instance_warden_pidfd(instance), .events = POLLIN },
-		{ .fd = signals, .events = POLLIN },
+		[FRONT] = { .fd = instance_front_pidfd(instance), .events = POLLIN },
+		[WARDEN] = { .fd = instance_warden_pidfd(instance), .events = POLLIN },
+		[SIGNALS] = { .fd = signals, .events = POLLIN },
+		[ORDERS] = { .fd = instance_orders(instance), .events = POLLIN },
 	};
 
 	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
 		;
+	if (fds[ORDERS].revents & POLLIN)
+		return take_refusal(fds[ORDERS].fd, err);
+	if (fds[WARDEN].revents && !fds[FRONT].revents && !fds[SIGNALS].revents)
+		return error_set(err, ERR_SYSTEM, 0, "hotcell-warden has ended");
+	return true;
 }
 
 static int serve(const struct context *context)
@@ -59,6 +82,7 @@ static int serve(const struct context *context)
 	_cleanup_close_ int signals = order_signals();
 	struct instance *instance;
 	struct error err;
+	int status;
 
 	if (signals < 0) {
 		(void)error_set(&err, ERR_SYSTEM, -signals, "cannot wait for signals");
@@ -67,9 +91,9 @@ static int serve(const struct context *context)
 	instance = instance_start(&request, &err);
 	if (!instance)
 		return command_fail(&err);
-	watch(instance, signals);
+	status = watch(instance, signals, &err) ? EXIT_STATUS_OK : command_fail(&err);
 	instance_stop(instance, false);
-	return EXIT_STATUS_OK;
+	return status;
 }
 
 static int run(int argc, char **argv)

@@ -168,6 +168,17 @@ static void print_files(const json_t *files)
 		fprintf(stderr, "             and %zu more\n", n - SUMMARY_FILES_MAX);
 }
 
+bool report_note(const char *json, size_t len)
+{
+	json_t *value = json_loadb(json, len, 0, NULL);
+	const char *note = json_string_value(json_object_get(value, "note"));
+
+	if (note)
+		fprintf(stderr, "hotcell: %s\n", note);
+	json_decref(value);
+	return note != NULL;
+}
+
 void report_summary(const struct order_result *result, const char *json, size_t len)
 {
 	json_t *value = json_loadb(json, len, 0, NULL);

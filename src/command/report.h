@@ -16,5 +16,8 @@ void report_sentence(const struct order_result *result, char *text, size_t size)
 /* The whole result to stdout: one line, or indented for a terminal. 0 or a negative errno. */
 int report_json(const char *json, size_t len);
 
+/* What hotcell has to add to the result, on stderr: files that are not all there. True if something. */
+bool report_note(const char *json, size_t len);
+
 /* A few lines to stderr: verdict, usage, isolation, files. */
 void report_summary(const struct order_result *result, const char *json, size_t len);

@@ -125,6 +125,7 @@ static int stdout_failed(int errnum)
 static int conclude(const struct run_options *options, const struct order_outcome *outcome)
 {
 	int status = outcome->has_result ? report_status(&outcome->result) : EXIT_STATUS_FAILED;
+	bool files_missing = false;
 	char sentence[160];
 
 	if (outcome->stdout_errnum)
@@ -141,9 +142,13 @@ static int conclude(const struct run_options *options, const struct order_outcom
 	}
 	if (outcome->has_result && options->verbose)
 		report_summary(&outcome->result, outcome->json, outcome->json_len);
+	if (outcome->has_result && (options->files || options->verbose))
+		files_missing = report_note(outcome->json, outcome->json_len) && options->files;
 	if (outcome->signal)
 		return 128 + outcome->signal;
-	return status == EXIT_STATUS_OK && outcome->files_failed ? EXIT_STATUS_FAILED : status;
+	return status == EXIT_STATUS_OK && (outcome->files_failed || files_missing)
+		       ? EXIT_STATUS_FAILED
+		       : status;
 }
 
 static int carry_out(const struct run_plan *plan, const struct run_options *options,
@@ -163,7 +168,7 @@ static int carry_out(const struct run_plan *plan, const struct run_options *opti
 		.pass_stdin = !plan->source.is_stdin,
 		.is_silent = options->json,
 		.folder = plan->folder,
-		.keep_result = options->json || options->verbose,
+		.keep_result = options->json || options->verbose || options->files,
 	};
 	_cleanup_close_ int signals = order_signals();
 	struct order_outcome outcome;

@@ -54,6 +54,13 @@ const struct setting settings[] = {
 	{ "paths", "runtimes", &setting_text, AT(paths_runtimes), "",
 	  "More folders with languages, separated by ':'; later ones win." },
 
+	{ "mcp", "result_limit", &setting_bytes, AT(mcp_result_limit_bytes), "64K",
+	  "Text that one answer carries; the rest of an output is left out.", .min = 1024, .max = 16 << 20 },
+	{ "mcp", "message_max", &setting_bytes, AT(mcp_message_max_bytes), "32M",
+	  "The longest message that a client may send.", .min = 64 << 10, .max = 256 << 20 },
+	{ "mcp", "content_only", &setting_text, AT(mcp_content_only), "claude-code codex opencode",
+	  "Clients that drop images where there is structured content: they get no such content then." },
+
 	{ "log", "level", &setting_word, AT(log_level), "warn",
 	  "How much is logged to stderr.", .words = "error, warn, info, debug", .older = "LOG_LEVEL",
 	  .older_is_shared = true },

@@ -1,6 +1,8 @@
 #include "core/collect.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/macros.h"
+#include "base/path.h"
 #include "core/digest.h"
 #include "core/plan.h"
 #include "loop/loop.h"
@@ -28,6 +31,8 @@ struct collect {
 	struct run_file *files;
 	size_t n_files;
 	uint64_t files_total;
+	uint64_t left_out; /* made, and not in the list: too many, too deep, or not to be read */
+	uint64_t unread;   /* in the list, and could not be opened */
 	bool want_fds;
 	int fd; /* the file being hashed */
 	uint64_t hashed;
@@ -169,8 +174,10 @@ static void add_deleted(struct collect *collect)
 
 static void keep_listed_max(struct collect *collect)
 {
-	while (collect->n_files > RUN_FILES_LISTED_MAX)
+	while (collect->n_files > RUN_FILES_LISTED_MAX) {
 		free((char *)(uintptr_t)collect->files[--collect->n_files].path);
+		collect->left_out++;
+	}
 }
 
 static void after_listed(int errnum, const struct cell_file *files, size_t n_files,
@@ -190,6 +197,7 @@ static void after_listed(int errnum, const struct cell_file *files, size_t n_fil
 	if (skipped == 0)
 		add_deleted(collect);
 	collect->files_total = collect->n_files + skipped;
+	collect->left_out = skipped;
 	qsort(collect->files, collect->n_files, sizeof(*collect->files), compare_files);
 	keep_listed_max(collect);
 	collect->at = 0;
@@ -208,6 +216,7 @@ static void file_opened(int errnum, int fd, uint64_t size, void *data)
 	struct run_file *file = &collect->files[collect->at];
 
 	(void)size;
+	collect->unread += errnum != 0;
 	if (errnum || !wants_hash(collect, file)) {
 		file->fd = fd;
 		collect->at++;
@@ -269,4 +278,22 @@ const struct run_file *collect_files(const struct collect *collect, size_t *ret_
 	*ret_n = collect->n_files;
 	*ret_total = collect->files_total;
 	return collect->files;
+}
+
+void collect_note(const struct collect *collect, char *text, size_t size)
+{
+	char unread[80] = "";
+
+	text[0] = '\0';
+	if (collect->unread)
+		snprintf(unread, sizeof(unread), "%" PRIu64 " of the files could not be read.",
+			 collect->unread);
+	if (collect->left_out)
+		snprintf(text, size,
+			 "%" PRIu64 " more files or folders are not listed: at most %d are, not deeper than "
+			 "%d folders, and only what may be read.%s%s",
+			 collect->left_out, RUN_FILES_LISTED_MAX, PATH_MAX_DEPTH, unread[0] ? " " : "",
+			 unread);
+	else
+		snprintf(text, size, "%s", unread);
 }

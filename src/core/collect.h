@@ -39,3 +39,6 @@ void collect_find(struct collect *collect, bool want_fds, collect_done done, voi
 /* By path, at most RUN_FILES_LISTED_MAX; what was found so far when collect_find() is not done. */
 const struct run_file *collect_files(const struct collect *collect, size_t *ret_n,
 				     uint64_t *ret_total);
+
+/* What of the run's files is not in that list or could not be read, as a sentence; "" when all is well. */
+void collect_note(const struct collect *collect, char *text, size_t size);

@@ -147,6 +147,8 @@ static void collected(int errnum, const char *path, void *data)
 	if (errnum)
 		snprintf(run->note, sizeof(run->note),
 			 "The files of the run could not be listed: %s.", strerror(errnum));
+	else
+		collect_note(run->collect, run->note, sizeof(run->note));
 	answer(run);
 }
 
@@ -363,10 +365,16 @@ static void on_gone(struct cell *cell, int status, void *data)
 static void on_failed(struct cell *cell, const struct error *err, void *data)
 {
 	struct run *run = data;
+	struct error lost;
 
 	(void)cell;
-	if (is_before_program(run) || run->state == RUN_RUNNING) {
+	if (is_before_program(run)) {
 		fail(run, err);
+	} else if (run->state == RUN_RUNNING) {
+		error_set(&lost, ERR_SYSTEM, 0,
+			  "the program was running, and what became of it is unknown: %.300s",
+			  err->message);
+		fail(run, &lost);
 	} else if (run->state == RUN_ENDING || run->state == RUN_COLLECTING) {
 		/* How the program ended is known already. */
 		snprintf(run->note, sizeof(run->note), "The files of the run were lost: %.180s.",

@@ -12,6 +12,7 @@ enum {
 	EXIT_SIGNAL_BASE = 128,
 	EXIT_TIMEOUT = 124,
 	EXIT_KILLED = 137,
+	EXIT_OUTPUT = 153, /* 128 + SIGXFSZ: it wrote too much */
 	EXIT_CANCELLED = 130, /* as after Ctrl-C */
 	BYTES_TEXT_MAX = 32,
 };
@@ -61,7 +62,7 @@ static void say_cause(struct verdict *v, const struct verdict_facts *facts)
 			 facts->timeout_ms);
 		break;
 	case CAUSE_OUTPUT:
-		*v = (struct verdict){ VERDICT_OUTPUT, EXIT_KILLED, 0, facts->output_max, "" };
+		*v = (struct verdict){ VERDICT_OUTPUT, EXIT_OUTPUT, 0, facts->output_max, "" };
 		snprintf(v->reason, sizeof(v->reason),
 			 "The program wrote more than its output limit of %s.",
 			 format_bytes(facts->output_max, text, sizeof(text)));

@@ -19,10 +19,10 @@ bool arguments_parse(struct arguments *ret, int argc, char **argv, struct error 
 	int i = 2;
 
 	*ret = (struct arguments){ 0 };
-	if (argc < 2 || strcmp(argv[1], "run") != 0)
+	if (argc < 2 || (strcmp(argv[1], "run") != 0 && strcmp(argv[1], "mcp") != 0))
 		return error_set(err, ERR_INPUT, 0,
 				 "hotcell-front is started by hotcell; try `hotcell --help`");
-	ret->mode = argv[1];
+	ret->serves_mcp = strcmp(argv[1], "mcp") == 0;
 	for (; i < argc && argv[i][0] == '-'; i += 2) {
 		uint32_t value = 0;
 

@@ -1,4 +1,4 @@
-/* The front's command line: `hotcell-front run [--uid N | --keep-uid 1] [--trees BITS] RUNTIMES_FOLDER...`. It comes from
+/* The front's command line: `hotcell-front run|mcp [--uid N | --keep-uid 1] [--trees BITS] RUNTIMES_FOLDER...`. It comes from
  * the hotcell command, not from people. */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 struct arguments {
-	const char *mode;
+	bool serves_mcp; /* else one order of `hotcell run` */
 	bool has_uid;
 	bool keeps_uid;
 	uid_t uid;

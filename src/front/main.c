@@ -20,6 +20,7 @@
 #include "core/policy.h"
 #include "front/arguments.h"
 #include "front/lockdown.h"
+#include "front/mcp_mode.h"
 #include "loop/loop.h"
 #include "runtime/runtime.h"
 #include "transport/order.h"
@@ -37,7 +38,9 @@ struct front {
 	struct loop *loop;
 	struct backend *backend;
 	struct core *core;
-	struct order *order;
+	bool serves_mcp;
+	struct order *order;  /* `hotcell run` */
+	struct mcp_mode *mcp; /* `hotcell mcp` */
 };
 
 static bool read_settings(struct front *front, struct error *err)
@@ -107,6 +110,7 @@ static bool prepare(struct front *front, int argc, char **argv, struct error *er
 	if (!digest_prepare())
 		return error_set(err, ERR_SYSTEM, 0,
 				 "hotcell-front cannot load SHA-256 from libcrypto");
+	front->serves_mcp = arguments.serves_mcp;
 	how.uid = arguments.uid;
 	how.has_uid = arguments.has_uid;
 	how.keeps_uid = arguments.keeps_uid;
@@ -117,30 +121,56 @@ static void warden_lost(const struct error *err, void *data)
 {
 	struct front *front = data;
 
-	order_give_up(front->order, err);
+	if (front->order)
+		order_give_up(front->order, err);
+	else
+		mcp_mode_stop(front->mcp);
 }
 
-static void orders_ended(void *data)
+static void client_ended(void *data)
 {
 	struct front *front = data;
 
 	loop_stop(front->loop);
 }
 
+static bool start_mode(struct front *front, struct error *err)
+{
+	if (!front->serves_mcp) {
+		front->order =
+			order_new(front->loop, front->core, FRONT_FD_ORDERS, client_ended, front);
+		return true;
+	}
+	return mcp_mode_start(&front->mcp,
+			      &(struct mcp_mode_config){ .loop = front->loop,
+							 .core = front->core,
+							 .runtimes = front->runtimes,
+							 .config = &front->config,
+							 .limits = &front->limits,
+							 .command = FRONT_FD_ORDERS,
+							 .ended = client_ended,
+							 .data = front },
+			      err);
+}
+
 static bool serve(struct front *front, struct error *err)
 {
+	bool good;
+
 	front->loop = loop_new();
 	if (!front->loop)
 		return error_set(err, ERR_SYSTEM, 0, "hotcell-front cannot make its event loop");
 	front->backend = native_new(front->loop, FRONT_FD_WARDEN, warden_lost, front);
 	front->core = core_new(front->loop, front->backend, front->runtimes, &front->limits);
-	front->order = order_new(front->loop, front->core, FRONT_FD_ORDERS, orders_ended, front);
-	loop_run(front->loop);
+	good = start_mode(front, err);
+	if (good)
+		loop_run(front->loop);
 	order_free(front->order);
+	mcp_mode_free(front->mcp);
 	core_free(front->core);
 	backend_free(front->backend);
 	loop_free(front->loop);
-	return true;
+	return good;
 }
 
 int main(int argc, char **argv)

@@ -123,9 +123,9 @@ attempt("K18 comm", write, "/proc/self/comm", b"probe")
 # S2, S14
 say("S2 pids", value=sorted(int(entry) for entry in os.listdir("/proc") if entry.isdigit()))
 say("S2 me", value=[os.getpid(), os.getppid()])
-for name in ("loadavg", "stat", "interrupts", "pressure/cpu", "diskstats", "schedstat", "zoneinfo", "meminfo", "cpuinfo",
-             "uptime", "vmstat", "slabinfo", "kallsyms", "kcore", "cmdline", "keys", "modules", "partitions", "timer_list",
-             "sched_debug", "version", "mounts", "config.gz", "sys/kernel/osrelease", "sys/kernel/random/boot_id"):
+for name in ("loadavg stat interrupts pressure/cpu diskstats schedstat zoneinfo meminfo cpuinfo uptime vmstat slabinfo "
+             "kallsyms kcore cmdline keys modules partitions timer_list sched_debug version mounts config.gz "
+             "sys/kernel/osrelease sys/kernel/random/boot_id").split():
     attempt("S14 " + name, read, "/proc/" + name, 1000)
 attempt("S14 net/dev", read, "/proc/self/net/dev")
 attempt("S14 net/tcp", read, "/proc/self/net/tcp")

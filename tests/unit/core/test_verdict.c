@@ -124,7 +124,7 @@ static const struct {
 	{ "output",
 	  { .cause = CAUSE_OUTPUT, .output_max = 64 * MB },
 	  VERDICT_OUTPUT,
-	  137,
+	  153,
 	  0,
 	  64 * MB,
 	  "The program wrote more than its output limit of 64 MB." },
