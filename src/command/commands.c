@@ -11,7 +11,10 @@
 
 static const struct command *const commands[] = {
 	&command_run,
+	&command_mcp,
 	&command_runtimes,
+	&command_doctor,
+	&command_setup,
 	&command_help,
 };
 

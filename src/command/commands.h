@@ -23,7 +23,8 @@ struct command {
 	int (*run)(int argc, char **argv); /* argv[0] is the name; returns the exit status */
 };
 
-extern const struct command command_run, command_runtimes, command_help;
+extern const struct command command_run, command_mcp, command_runtimes, command_help;
+extern const struct command command_doctor, command_setup;
 
 /* NULL when there is none of that name. */
 const struct command *command_find(const char *name);

@@ -84,11 +84,13 @@ ssize_t wire_recv(int socket, void *message, size_t max, struct wire_fds *ret_fd
 	int r;
 
 	ret_fds->n = 0;
+	/* ECONNRESET: the peer closed without having read everything. It is told once and before
+	 * whatever the peer had still sent, so that must be asked for again. */
 	do
 		n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
-		return errno == ECONNRESET ? 0 : -errno;
+		return -errno;
 	r = collect_fds(&msg, ret_fds);
 	if (n == 0 && ret_fds->n == 0 && r == 0)
 		return 0;

@@ -229,6 +229,23 @@ static void test_peer_gone(void **state)
 	assert_int_equal(wire_send(p->b, &sent, NULL, 0), -EPIPE);
 }
 
+/* The kernel tells the reset first; the peer's last words must not be lost behind it. */
+static void test_last_words_of_a_peer_that_did_not_read(void **state)
+{
+	struct pair *p = *state;
+	WIRE_MESSAGE(note, sent, 7);
+	struct note got = { 0 };
+	struct wire_fds fds;
+
+	assert_int_equal(wire_send(p->b, &sent, NULL, 0), 0); /* which a never reads */
+	sent.value = 42;
+	assert_int_equal(wire_send(p->a, &sent, NULL, 0), 0);
+	p->a = fd_close(p->a);
+	assert_int_equal(wire_recv(p->b, &got, sizeof(got), &fds), sizeof(got));
+	assert_int_equal(got.value, 42);
+	assert_int_equal(wire_recv(p->b, &got, sizeof(got), &fds), 0);
+}
+
 static void test_full_socket(void **state)
 {
 	const struct pair *p = *state;
@@ -287,7 +304,7 @@ int main(void)
 		PAIR_TEST(test_round_trip),    PAIR_TEST(test_fds),
 		PAIR_TEST(test_send_refuses),  PAIR_TEST(test_recv_refuses),
 		PAIR_TEST(test_recv_too_long), PAIR_TEST(test_peer_gone),
-		PAIR_TEST(test_full_socket),   cmocka_unit_test(test_check),
+		PAIR_TEST(test_full_socket),   PAIR_TEST(test_last_words_of_a_peer_that_did_not_read),   cmocka_unit_test(test_check),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
