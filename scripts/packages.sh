@@ -5,7 +5,8 @@ declare -A packages=(
 	[build]="gcc libc6-dev meson ninja-build pkg-config libuv1-dev libmicrohttpd-dev libjansson-dev libssl-dev
 		libseccomp-dev libcap-dev libsqlite3-dev libinih-dev"
 	[runtimes]="python3 bash coreutils grep sed mawk findutils tar gzip jq"
-	[test]="libcmocka-dev python3 python3-pytest strace bubblewrap procps util-linux iproute2"
+	[test]="libcmocka-dev python3 python3-pytest python3-matplotlib strace bubblewrap procps util-linux iproute2"
+	[clients]="nodejs npm"
 	[vm]="qemu-system-x86 mmdebstrap fakeroot e2fsprogs"
 	[lint]="clang-format clang-tidy cppcheck shellcheck codespell pmccabe python3 pyflakes3 libcmocka-dev"
 	[format]="clang-format"
@@ -16,6 +17,7 @@ declare -A package_reasons=(
 	[build]="to compile hotcell"
 	[runtimes]="for the languages that run in cells"
 	[test]="for the tests"
+	[clients]="for npm, which installs the MCP clients to test with"
 	[vm]="for an emulated machine to test on"
 	[lint]="for the checks"
 	[format]="to format C"

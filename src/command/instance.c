@@ -201,7 +201,9 @@ static int send_settings(struct instance *i, const struct instance_request *requ
 		return init < 0 ? init : files;
 	m.uid_mode = i->identity.privilege == PRIVILEGE_ONE_UID ? UID_SINGLE : UID_SLOTS;
 	m.uid_base = uid_block(i, request->config);
-	m.slots = (uint32_t)MIN(request->config->cells_max, (uint64_t)SLOTS_MAX);
+	/* Cells that are being prepared and those that are being taken down have uids too. */
+	m.slots = (uint32_t)MIN(2 * request->config->cells_max + request->config->cells_spare + 8,
+				(uint64_t)SLOTS_MAX);
 	m.cgroup_kind = i->hierarchies.kind;
 	m.controllers = i->hierarchies.controllers;
 	m.spare = request->one_run ? 0 : (uint32_t)request->config->cells_spare;

@@ -121,34 +121,47 @@ static int stdout_failed(int errnum)
 	return EXIT_STATUS_FAILED;
 }
 
-/* Prints what the options ask for and says how the command ends. */
-static int conclude(const struct run_options *options, const struct order_outcome *outcome)
+/* The result as the options ask for it; 0, or the negative errno of stdout. */
+static int print_result(const struct run_options *options, const struct order_outcome *outcome,
+			bool *ret_files_missing)
 {
-	int status = outcome->has_result ? report_status(&outcome->result) : EXIT_STATUS_FAILED;
-	bool files_missing = false;
 	char sentence[160];
+	bool noted = false;
 
-	if (outcome->stdout_errnum)
-		return stdout_failed(outcome->stdout_errnum);
-	if (outcome->has_result && options->json) {
+	if (options->json) {
 		int r = report_json(outcome->json, outcome->json_len);
 
 		if (r < 0)
-			return stdout_failed(-r);
-	} else if (outcome->has_result) {
+			return r;
+	} else {
 		report_sentence(&outcome->result, sentence, sizeof(sentence));
 		if (sentence[0])
 			fprintf(stderr, "hotcell: %s\n", sentence);
 	}
-	if (outcome->has_result && options->verbose)
+	if (options->verbose)
 		report_summary(&outcome->result, outcome->json, outcome->json_len);
-	if (outcome->has_result && (options->files || options->verbose))
-		files_missing = report_note(outcome->json, outcome->json_len) && options->files;
+	if (options->files || options->verbose)
+		noted = report_note(outcome->json, outcome->json_len);
+	*ret_files_missing = noted && options->files;
+	return 0;
+}
+
+/* Prints what there is to print and says how the command ends. */
+static int conclude(const struct run_options *options, const struct order_outcome *outcome)
+{
+	int status = outcome->has_result ? report_status(&outcome->result) : EXIT_STATUS_FAILED;
+	bool files_missing = false;
+	int r = -outcome->stdout_errnum;
+
+	if (r == 0 && outcome->has_result)
+		r = print_result(options, outcome, &files_missing);
+	if (r < 0)
+		return stdout_failed(-r);
 	if (outcome->signal)
 		return 128 + outcome->signal;
-	return status == EXIT_STATUS_OK && (outcome->files_failed || files_missing)
-		       ? EXIT_STATUS_FAILED
-		       : status;
+	if (status == EXIT_STATUS_OK && (outcome->files_failed || files_missing))
+		return EXIT_STATUS_FAILED;
+	return status;
 }
 
 static int carry_out(const struct run_plan *plan, const struct run_options *options,

@@ -96,7 +96,7 @@ static int spawn_with(const struct child_request *request, const int *fds, pid_t
 
 int child_start(const struct child_request *request, struct child *ret)
 {
-	int safe[FDS_MAX], r = request->n_fds > FDS_MAX ? -E2BIG : 0;
+	int safe[FDS_MAX] = { 0 }, r = request->n_fds > FDS_MAX ? -E2BIG : 0;
 	size_t n = 0;
 
 	*ret = (struct child){ .pidfd = -1 };

@@ -4,6 +4,7 @@
  * It is started by the hotcell command with its sockets open and its settings as text. It reads those
  * and the runtimes, gives up all it can (lockdown.c), and only then looks at its first order.
  */
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,8 @@ static bool prepare(struct front *front, int argc, char **argv, struct error *er
 	if (!digest_prepare())
 		return error_set(err, ERR_SYSTEM, 0,
 				 "hotcell-front cannot load SHA-256 from libcrypto");
+	/* From /dev/urandom, which cannot be opened later. */
+	json_object_seed(0);
 	front->serves_mcp = arguments.serves_mcp;
 	how.uid = arguments.uid;
 	how.has_uid = arguments.has_uid;
@@ -121,10 +124,12 @@ static void warden_lost(const struct error *err, void *data)
 {
 	struct front *front = data;
 
-	if (front->order)
+	if (front->order) {
 		order_give_up(front->order, err);
-	else
-		mcp_mode_stop(front->mcp);
+		return;
+	}
+	log_event(LOG_ERROR, "warden.lost", "why", err->message, NULL);
+	mcp_mode_stop(front->mcp);
 }
 
 static void client_ended(void *data)
@@ -166,8 +171,9 @@ static bool serve(struct front *front, struct error *err)
 	if (good)
 		loop_run(front->loop);
 	order_free(front->order);
-	mcp_mode_free(front->mcp);
+	mcp_mode_close(front->mcp);
 	core_free(front->core);
+	mcp_mode_free(front->mcp);
 	backend_free(front->backend);
 	loop_free(front->loop);
 	return good;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/macros.h"
 #include "config/config.h"
 #include "core/core.h"
 #include "loop/loop.h"
@@ -11,6 +12,8 @@
 #include "runtime/runtime.h"
 #include "tools/execute.h"
 #include "transport/stdio.h"
+
+enum { CALLS_MAX = 64 };
 
 struct mcp_mode {
 	struct execute *execute;
@@ -60,6 +63,8 @@ bool mcp_mode_start(struct mcp_mode **ret, const struct mcp_mode_config *config,
 		.in = STDIN_FILENO,
 		.out = STDOUT_FILENO,
 		.message_max = config->config->mcp_message_max_bytes,
+		/* Calls over this wait; a cell each, and no more cells than are allowed. */
+		.calls_max = (size_t)MIN(config->config->cells_max, (uint64_t)CALLS_MAX),
 		.ended = config->ended,
 		.data = config->data,
 	};
@@ -83,12 +88,20 @@ void mcp_mode_stop(struct mcp_mode *mode)
 	mcp_stdio_stop(mode->stdio);
 }
 
+void mcp_mode_close(struct mcp_mode *mode)
+{
+	if (!mode)
+		return;
+	mode->command = loop_watch_free(mode->command);
+	mcp_stdio_free(mode->stdio);
+	mode->stdio = NULL;
+}
+
 void mcp_mode_free(struct mcp_mode *mode)
 {
 	if (!mode)
 		return;
-	(void)loop_watch_free(mode->command);
-	mcp_stdio_free(mode->stdio);
+	mcp_mode_close(mode);
 	registry_free(mode->registry);
 	execute_free(mode->execute);
 	free(mode);

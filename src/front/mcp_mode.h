@@ -27,4 +27,6 @@ struct mcp_mode_config {
 
 bool mcp_mode_start(struct mcp_mode **ret, const struct mcp_mode_config *config, struct error *err);
 void mcp_mode_stop(struct mcp_mode *mode); /* `ended` follows */
-void mcp_mode_free(struct mcp_mode *mode); /* accepts NULL; before core_free() */
+/* Lets go of the client: before core_free(), which ends what still runs. Accepts NULL. */
+void mcp_mode_close(struct mcp_mode *mode);
+void mcp_mode_free(struct mcp_mode *mode); /* accepts NULL; after core_free() */

@@ -190,7 +190,11 @@ static int verify_root(void)
 	if (strcmp(cwd, "/workspace") != 0)
 		return -EXDEV;
 	/* What only the template has must be gone. */
-	if (stat("/trees", &st) == 0 || stat("/new", &st) == 0)
+	if (stat("/trees", &st) == 0)
+		return -EEXIST;
+	if (errno != ENOENT)
+		return -errno;
+	if (stat("/new", &st) == 0)
 		return -EEXIST;
 	return errno == ENOENT ? 0 : -errno;
 }

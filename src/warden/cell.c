@@ -215,8 +215,12 @@ static void equip(struct warden *w, struct cell *cell, const struct warden_creat
 		r = brief_init(w, control_up, spec);
 	if (r == 0)
 		r = send_go(cell, spec, control_in, driver_in);
+	/* Nobody is there to be told: it has failed, and has said why. */
+	if (r == -EPIPE)
+		cell_on_sync(w, cell);
 	if (r < 0) {
-		cell_fail(w, cell, step, -r);
+		if (!cell->doomed)
+			cell_fail(w, cell, step, -r);
 		return;
 	}
 	cell->state = CELL_BUILDING;
@@ -310,6 +314,8 @@ void cell_on_sync(struct warden *w, struct cell *cell)
 
 		if (n == -EAGAIN)
 			return;
+		if (n == -ECONNRESET)
+			continue; /* it ended without reading all; what it said before comes next */
 		if (n <= 0) {
 			sync_closed(cell);
 			return;

@@ -191,6 +191,10 @@ static int turn(struct warden *w, int timeout_ms)
 	int n = epoll_wait(w->epoll, events, EVENTS_AT_ONCE, timeout_ms);
 	int r = 0;
 
+	if (n < 0 && errno != EINTR) {
+		w->doing = "wait for messages";
+		return -errno;
+	}
 	for (int i = 0; i < n && r == 0; i++) {
 		void *ptr = events[i].data.ptr;
 

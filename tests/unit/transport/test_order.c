@@ -152,8 +152,11 @@ static void test_run(void **state)
 	assert_string_equal(json_string_value(json_object_get(json, "verdict")), "exit");
 	assert_null(json_object_get(json, "signal"));
 	assert_null(json_object_get(json, "reason"));
-	assert_false(json_boolean_value(json_object_get(json_object_get(json, "truncated"), "stdout")));
-	assert_string_equal(json_string_value(json_object_get(json_object_get(json, "isolation"), "level")), "fair");
+	assert_false(
+		json_boolean_value(json_object_get(json_object_get(json, "truncated"), "stdout")));
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(json, "isolation"), "level")),
+		"fair");
 	assert_string_equal(json_string_value(json_object_get(json, "pool")), "miss");
 	json_decref(json);
 	/* The next order, on the same socket. */
@@ -234,6 +237,11 @@ static void test_command_gone(void **state)
 	world_close(&world);
 }
 
+static void stop(void *loop)
+{
+	loop_stop(loop);
+}
+
 /* Without credit the program waits; the output that is on its way stays bounded. */
 static void test_credit(void **state)
 {
@@ -252,7 +260,7 @@ static void test_credit(void **state)
 	fake_ready(cell);
 	assert_int_equal(fd_set_nonblock(cell->fds[RUN_FD_STDOUT], true), 0);
 	for (int idle = 0; idle < 20;) {
-		struct loop_timer *timer = loop_timer_new(world.loop, (void (*)(void *))loop_stop, world.loop);
+		struct loop_timer *timer = loop_timer_new(world.loop, stop, world.loop);
 		ssize_t n = write(cell->fds[RUN_FD_STDOUT], bytes, sizeof(bytes));
 
 		written += n > 0 ? (size_t)n : 0;
@@ -286,7 +294,7 @@ static void test_garbage(void **state)
 		uint32_t size;
 		uint32_t flags;
 	} cases[] = {
-		{ ORDER_RUN, sizeof(struct order_run), 0 },	/* without fds */
+		{ ORDER_RUN, sizeof(struct order_run), 0 }, /* without fds */
 		{ ORDER_RUN, sizeof(struct order_run) - 1, 0 },
 		{ ORDER_OUTPUT, sizeof(struct order_output), 0 },
 		{ ORDER_RESULT, sizeof(struct order_result), 0 },
@@ -335,15 +343,23 @@ static void test_give_up(void **state)
 /* Head and tail with a line between them that says what is missing; characters are not cut in two. */
 static void test_truncated_json(void **state)
 {
-	const struct run_output outputs[] = { { "image/png", "\x89P", 2 }, { "text/html", "<b>", 3 } };
-	const struct run_file files[] = { { .path = "a\xff", .size = 3, .change = "created", .sha256 = "00", .fd = -1 } };
+	const struct run_output outputs[] = { { "image/png", "\x89P", 2 },
+					      { "text/html", "<b>", 3 } };
+	const struct run_file files[] = {
+		{ .path = "a\xff", .size = 3, .change = "created", .sha256 = "00", .fd = -1 }
+	};
 	const struct run_result result = {
 		.verdict = VERDICT_SIGNAL,
 		.exit_code = 139,
 		.signal = 11,
 		.reason = "It fell.",
 		.note = "Files were lost.",
-		.out = { .head = "ab\xc3", .head_len = 3, .tail = "\xa4yz", .tail_len = 3, .total = 1000, .truncated = true },
+		.out = { .head = "ab\xc3",
+			 .head_len = 3,
+			 .tail = "\xa4yz",
+			 .tail_len = 3,
+			 .total = 1000,
+			 .truncated = true },
 		.err = { .head = "x", .head_len = 1, .tail = "y", .tail_len = 1, .total = 2 },
 		.outputs = outputs,
 		.n_outputs = 2,
@@ -351,7 +367,10 @@ static void test_truncated_json(void **state)
 		.n_files = 1,
 		.files_total = 5,
 		.result = "42",
-		.usage = { .cpu_us = 1500, .wall_us = 2000, .memory_peak_bytes = 3, .processes_peak = 4 },
+		.usage = { .cpu_us = 1500,
+			   .wall_us = 2000,
+			   .memory_peak_bytes = 3,
+			   .processes_peak = 4 },
 		.language = "l",
 		.policy = "p",
 		.backend = "b",
@@ -378,10 +397,10 @@ static void test_truncated_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_run),	     cmocka_unit_test(test_files),
-		cmocka_unit_test(test_cancel),	     cmocka_unit_test(test_command_gone),
-		cmocka_unit_test(test_credit),	     cmocka_unit_test(test_garbage),
-		cmocka_unit_test(test_give_up),	     cmocka_unit_test(test_truncated_json),
+		cmocka_unit_test(test_run),     cmocka_unit_test(test_files),
+		cmocka_unit_test(test_cancel),  cmocka_unit_test(test_command_gone),
+		cmocka_unit_test(test_credit),  cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_give_up), cmocka_unit_test(test_truncated_json),
 	};
 
 	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
