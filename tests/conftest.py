@@ -46,3 +46,11 @@ def root():
     """For what only root can look at or do outside the cell."""
     if os.geteuid() != 0:
         pytest.skip("not here: needs root")
+
+
+def pytest_make_parametrize_id(val):
+    """A long value is no name: pytest puts names into the environment, where they may be too long."""
+    if isinstance(val, (str, bytes)) and len(val) > 60:
+        text = val if isinstance(val, str) else val.decode("latin-1")
+        return f"{text[:40]}... {len(val)} long".encode("unicode_escape").decode()
+    return None
