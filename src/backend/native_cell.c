@@ -94,8 +94,8 @@ void native_cell_usage(struct cell *base, struct cell_usage *ret)
 	ret->memory_is_exact = read_number(cell->fds[CELL_FD_MEMORY_PEAK], cgroup_text_number,
 					   &ret->memory_peak_bytes);
 	if (!ret->memory_is_exact)
-		ret->memory_peak_bytes =
-			MAX(cell->memory_sampled, MAX(cell->exit_memory_bytes, cell->gone_memory_bytes));
+		ret->memory_peak_bytes = MAX(cell->memory_sampled,
+					     MAX(cell->exit_memory_bytes, cell->gone_memory_bytes));
 	ret->processes_is_exact = read_number(cell->fds[CELL_FD_PIDS_PEAK], cgroup_text_number,
 					      &ret->processes_peak);
 	if (!ret->processes_is_exact)

@@ -43,12 +43,9 @@ bool error_prefix(struct error *err, const char *fmt, ...)
 const char *error_code_name(enum error_code code)
 {
 	static const char *const names[_ERR_COUNT] = {
-		[ERR_NONE] = "none",
-		[ERR_INPUT] = "input",
-		[ERR_NOT_FOUND] = "not_found",
-		[ERR_LIMIT] = "limit",
-		[ERR_BUSY] = "busy",
-		[ERR_UNAVAILABLE] = "sandbox_unavailable",
+		[ERR_NONE] = "none",           [ERR_INPUT] = "input",
+		[ERR_NOT_FOUND] = "not_found", [ERR_LIMIT] = "limit",
+		[ERR_BUSY] = "busy",           [ERR_UNAVAILABLE] = "sandbox_unavailable",
 		[ERR_SYSTEM] = "system",
 	};
 

@@ -13,12 +13,12 @@
 
 enum error_code {
 	ERR_NONE,
-	ERR_INPUT,	 /* the request is wrong; nothing was run */
-	ERR_NOT_FOUND,	 /* no such language, file, session, job */
-	ERR_LIMIT,	 /* a named limit was reached */
-	ERR_BUSY,	 /* try again later */
+	ERR_INPUT,       /* the request is wrong; nothing was run */
+	ERR_NOT_FOUND,   /* no such language, file, session, job */
+	ERR_LIMIT,       /* a named limit was reached */
+	ERR_BUSY,        /* try again later */
 	ERR_UNAVAILABLE, /* the sandbox could not be built as asked, so nothing was run */
-	ERR_SYSTEM,	 /* hotcell's own failure */
+	ERR_SYSTEM,      /* hotcell's own failure */
 	_ERR_COUNT,
 };
 

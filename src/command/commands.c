@@ -10,12 +10,8 @@
 #endif
 
 static const struct command *const commands[] = {
-	&command_run,
-	&command_mcp,
-	&command_runtimes,
-	&command_doctor,
-	&command_setup,
-	&command_help,
+	&command_run,    &command_mcp,   &command_runtimes,
+	&command_doctor, &command_setup, &command_help,
 };
 
 const struct command *command_find(const char *name)

@@ -81,7 +81,8 @@ static void sweep_others(struct instance *i, const bool left[INSTANCES_MAX])
 /* The first uid of this instance's block, as its own user namespace counts. */
 static uint32_t uid_block(const struct instance *i, const struct config *config)
 {
-	uint32_t base = i->identity.privilege == PRIVILEGE_ROOT ? (uint32_t)config->cells_uid_base : 1;
+	uint32_t base = i->identity.privilege == PRIVILEGE_ROOT ? (uint32_t)config->cells_uid_base
+								: 1;
 
 	return base + i->number * UIDS_PER_INSTANCE;
 }
@@ -90,14 +91,16 @@ static bool check_uids(const struct instance *i, const struct config *config, st
 {
 	if (config->cells_uid_base == 0 ||
 	    config->cells_uid_base > INT32_MAX - (uint64_t)INSTANCES_MAX * UIDS_PER_INSTANCE)
-		return error_set(err, ERR_INPUT, 0, "cells.uid_base = %" PRIu64 " leaves no room for cells",
+		return error_set(err, ERR_INPUT, 0,
+				 "cells.uid_base = %" PRIu64 " leaves no room for cells",
 				 config->cells_uid_base);
 	if (i->identity.privilege == PRIVILEGE_SUBUIDS &&
 	    uid_block(i, config) + UIDS_PER_INSTANCE > i->identity.uid_count)
-		return error_set(err, ERR_BUSY, 0,
-				 "instance %u needs more uids than the %u that /etc/subuid gives you: stop "
-				 "another instance of hotcell, or have the range made larger",
-				 i->number, i->identity.uid_count);
+		return error_set(
+			err, ERR_BUSY, 0,
+			"instance %u needs more uids than the %u that /etc/subuid gives you: stop "
+			"another instance of hotcell, or have the range made larger",
+			i->number, i->identity.uid_count);
 	return true;
 }
 

@@ -23,8 +23,8 @@ struct instance_request {
 	const struct installation *installation;
 	const struct runtimes *runtimes;
 	const struct runtime *only; /* the one language that will be used; NULL: all */
-	bool has_client;	    /* the front speaks on our stdin and stdout itself */
-	bool one_run;		    /* there will be one: no cell is prepared for a next */
+	bool has_client;            /* the front speaks on our stdin and stdout itself */
+	bool one_run;               /* there will be one: no cell is prepared for a next */
 };
 
 /* NULL with err set; nothing is left then. */

@@ -15,6 +15,9 @@
 #include "command/order.h"
 #include "wire/order_messages.h"
 
+/* For the front to end after it has let go of the warden. */
+enum { FRONT_END_MS = 1000 };
+
 struct mcp_options {
 	bool help;
 	struct option_list settings;
@@ -65,9 +68,12 @@ static bool watch(const struct instance *instance, int signals, struct error *er
 		;
 	if (fds[ORDERS].revents & POLLIN)
 		return take_refusal(fds[ORDERS].fd, err);
-	if (fds[WARDEN].revents && !fds[FRONT].revents && !fds[SIGNALS].revents)
-		return error_set(err, ERR_SYSTEM, 0, "hotcell-warden has ended");
-	return true;
+	if (!fds[WARDEN].revents || fds[SIGNALS].revents)
+		return true;
+	/* It ends when the front lets go of it, so the front may be the one that is ending. */
+	if (poll(&fds[FRONT], 1, FRONT_END_MS) == 1)
+		return true;
+	return error_set(err, ERR_SYSTEM, 0, "hotcell-warden has ended");
 }
 
 static int serve(const struct context *context)
@@ -110,7 +116,8 @@ static int run(int argc, char **argv)
 		return EXIT_STATUS_OK;
 	}
 	if (first < argc) {
-		(void)error_set(&err, ERR_INPUT, 0, "hotcell mcp takes no argument '%s'", argv[first]);
+		(void)error_set(&err, ERR_INPUT, 0, "hotcell mcp takes no argument '%s'",
+				argv[first]);
 		return command_fail(&err);
 	}
 	if (!die_with_client())
@@ -126,9 +133,10 @@ const struct command command_mcp = {
 	.name = "mcp",
 	.summary = "Serve MCP on stdin and stdout, for an assistant that starts it",
 	.usage = "[OPTION...]",
-	.details = "Add it to Claude Code:    claude mcp add hotcell -- hotcell mcp\n"
-		   "Any other client:         command \"hotcell\", arguments [\"mcp\"]\n\n"
-		   "stdout carries the protocol only; the log goes to stderr (LOG_LEVEL=debug for more).\n",
+	.details =
+		"Add it to Claude Code:    claude mcp add hotcell -- hotcell mcp\n"
+		"Any other client:         command \"hotcell\", arguments [\"mcp\"]\n\n"
+		"stdout carries the protocol only; the log goes to stderr (LOG_LEVEL=debug for more).\n",
 	.options = rows,
 	.n_options = ARRAY_SIZE(rows),
 	.run = run,

@@ -36,9 +36,10 @@ static const struct {
 	{ "/etc/hosts", "127.0.0.1 localhost cell\n::1 localhost ip6-localhost ip6-loopback\n" },
 	{ "/etc/hostname", "cell\n" },
 	/* Libraries that draw text want it; without it they complain to the program's stderr. */
-	{ "/etc/fonts/fonts.conf", "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n"
-				   "<fontconfig><dir>/usr/share/fonts</dir>"
-				   "<cachedir>/tmp/.cache/fontconfig</cachedir></fontconfig>\n" },
+	{ "/etc/fonts/fonts.conf",
+	  "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n"
+	  "<fontconfig><dir>/usr/share/fonts</dir>"
+	  "<cachedir>/tmp/.cache/fontconfig</cachedir></fontconfig>\n" },
 	{ "/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\n"
 				"networks: files\nprotocols: files\nservices: files\n" },
 	{ "/etc/resolv.conf", "" },

@@ -17,7 +17,7 @@ struct child {
 struct child_request {
 	const char *path;
 	const char *const *argv; /* ended by NULL */
-	const int *fds;		 /* become 3, 4, ... of the program; they stay the caller's */
+	const int *fds;          /* become 3, 4, ... of the program; they stay the caller's */
 	size_t n_fds;
 	/* It speaks to the client itself: our 0 and 1 are its own, and it stays in our process group,
 	 * or a terminal would not let it read. Else they are /dev/null, and the group is its own, so

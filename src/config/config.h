@@ -28,8 +28,8 @@ struct config {
 	char *paths_runtimes; /* more folders with runtimes, separated by ':' */
 	/* mcp */
 	uint64_t mcp_result_limit_bytes; /* text in one answer */
-	uint64_t mcp_message_max_bytes;	 /* one message from a client */
-	char *mcp_content_only;		 /* clients whose model sees only structuredContent */
+	uint64_t mcp_message_max_bytes;  /* one message from a client */
+	char *mcp_content_only;          /* clients whose model sees only structuredContent */
 	/* log */
 	char *log_level;
 	/* policy.strict, policy.standard, policy.permissive */

@@ -290,10 +290,11 @@ void collect_note(const struct collect *collect, char *text, size_t size)
 			 collect->unread);
 	if (collect->left_out)
 		snprintf(text, size,
-			 "%" PRIu64 " more files or folders are not listed: at most %d are, not deeper than "
+			 "%" PRIu64
+			 " more files or folders are not listed: at most %d are, not deeper than "
 			 "%d folders, and only what may be read.%s%s",
-			 collect->left_out, RUN_FILES_LISTED_MAX, PATH_MAX_DEPTH, unread[0] ? " " : "",
-			 unread);
+			 collect->left_out, RUN_FILES_LISTED_MAX, PATH_MAX_DEPTH,
+			 unread[0] ? " " : "", unread);
 	else
 		snprintf(text, size, "%s", unread);
 }

@@ -12,7 +12,7 @@ enum {
 	EXIT_SIGNAL_BASE = 128,
 	EXIT_TIMEOUT = 124,
 	EXIT_KILLED = 137,
-	EXIT_OUTPUT = 153, /* 128 + SIGXFSZ: it wrote too much */
+	EXIT_OUTPUT = 153,    /* 128 + SIGXFSZ: it wrote too much */
 	EXIT_CANCELLED = 130, /* as after Ctrl-C */
 	BYTES_TEXT_MAX = 32,
 };

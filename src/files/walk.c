@@ -57,8 +57,8 @@ static int visit(struct walk *w, int dir, const char *name, size_t path_len, uns
 		w->entry.kind = kind_of(st.st_mode);
 		w->entry.mode = st.st_mode & 07777;
 		w->entry.size = (uint64_t)st.st_size;
-		w->entry.mtime_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+		w->entry.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u +
+				    (uint64_t)st.st_mtim.tv_nsec;
 		w->entry.inode = st.st_ino;
 		r = wire_send(w->socket, &w->entry, NULL, 0);
 		if (r < 0)

@@ -142,8 +142,8 @@ static void client_ended(void *data)
 static bool start_mode(struct front *front, struct error *err)
 {
 	if (!front->serves_mcp) {
-		front->order =
-			order_new(front->loop, front->core, FRONT_FD_ORDERS, client_ended, front);
+		front->order = order_new(front->loop, front->core, FRONT_FD_ORDERS, client_ended,
+					 front);
 		return true;
 	}
 	return mcp_mode_start(&front->mcp,

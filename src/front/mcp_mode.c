@@ -42,7 +42,8 @@ static struct execute *make_execute(const struct mcp_mode_config *config)
 		const struct runtime *runtime = runtimes_at(config->runtimes, i);
 
 		if (runtime->program)
-			languages[n++] = (struct execute_language){ runtime->name, runtime->aliases };
+			languages[n++] = (struct execute_language){ runtime->name,
+								    runtime->aliases };
 	}
 	return execute_new(&(struct execute_config){
 		.core = config->core,

@@ -59,11 +59,8 @@ static const struct {
 	const char *path;
 	uint64_t access;
 } rules[] = {
-	{ "/", READ },
-	{ "/dev", DEVICES },
-	{ "/dev/shm", WRITE },
-	{ "/tmp", WRITE },
-	{ "/workspace", WRITE },
+	{ "/", READ },     { "/dev", DEVICES },     { "/dev/shm", WRITE },
+	{ "/tmp", WRITE }, { "/workspace", WRITE },
 };
 
 /* What the ABI can handle: a right that is not handled is not refused. */

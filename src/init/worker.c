@@ -218,7 +218,8 @@ static void merge(struct init *init, char **run, uint32_t argc, uint32_t envc)
 /* Writes the code where the runtime's command expects it, as the program's own uid. */
 static int write_code(const char *path, int bundle, const struct bundle_header *header)
 {
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+				      0644);
 	off_t at = (off_t)(sizeof(*header) + header->strings_len);
 	size_t left = header->code_len;
 
@@ -281,10 +282,10 @@ static _Noreturn void fail(int report, enum cell_step step, int errnum)
 	_exit(1);
 }
 
-#define STEP(name, call)                                 \
-	do {                                             \
-		int _r = (call);                         \
-		if (_r < 0)                              \
+#define STEP(name, call)                                \
+	do {                                            \
+		int _r = (call);                        \
+		if (_r < 0)                             \
 			fail(report, STEP_##name, -_r); \
 	} while (0)
 

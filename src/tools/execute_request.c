@@ -44,6 +44,22 @@ static bool is_harmless(const json_t *value, enum harmless harmless)
 	       (harmless == ONLY_FALSE && json_is_false(value));
 }
 
+/* Amounts are texts in the schema; a number of bytes becomes one. */
+static void write_out_numbers(json_t *limits)
+{
+	static const char *const names[] = { "memory", "disk", "output" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const json_t *value = json_object_get(limits, names[i]);
+		char text[32];
+
+		if (!json_is_integer(value))
+			continue;
+		snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		(void)json_object_set_new(limits, names[i], json_string(text));
+	}
+}
+
 bool execute_request_prepare(json_t *arguments, struct error *err)
 {
 	const char *key;
@@ -55,6 +71,7 @@ bool execute_request_prepare(json_t *arguments, struct error *err)
 		if (json_is_null(value))
 			(void)json_object_del(arguments, key);
 	}
+	write_out_numbers(json_object_get(arguments, "limits"));
 	for (size_t i = 0; i < ARRAY_SIZE(absents); i++) {
 		char shown[SCHEMA_VALUE_SHOWN_MAX + 16];
 

@@ -70,18 +70,18 @@ static json_t *language_schema(const struct execute_config *config)
 			 buf_string(&text));
 }
 
-/* A number of bytes, or a text like "256M". */
+/* A text like "256M". A plain number is taken as well (execute_request.c), but several clients refuse
+ * a tool with a parameter of two types. */
 static json_t *bytes_schema(const char *description)
 {
-	return json_pack("{s:[s, s], s:i, s:I, s:s}", "type", "integer", "string", "minimum", 1,
-			 "maximum", (json_int_t)1 << 40, "description", description);
+	return json_pack("{s:s, s:s}", "type", "string", "description", description);
 }
 
 static json_t *limits_schema(void)
 {
 	json_t *properties = json_object();
 
-	json_put(properties, "memory", bytes_schema("Bytes of memory, or a text like \"1G\"."));
+	json_put(properties, "memory", bytes_schema("Memory, like \"256M\" or \"1G\"."));
 	json_put(properties, "cpus",
 		 json_pack("{s:s, s:f, s:i, s:s}", "type", "number", "minimum", 0.01, "maximum",
 			   1024, "description", "CPUs' worth of time."));
@@ -89,9 +89,9 @@ static json_t *limits_schema(void)
 		 json_pack("{s:s, s:i, s:i, s:s}", "type", "integer", "minimum", 1, "maximum",
 			   32768, "description", "Processes and threads at once."));
 	json_put(properties, "disk",
-		 bytes_schema("Bytes in /workspace; at most half of the memory."));
+		 bytes_schema("Space in /workspace, like \"64M\"; at most half of the memory."));
 	json_put(properties, "output",
-		 bytes_schema("Bytes of output after which the program is ended."));
+		 bytes_schema("Output after which the program is ended, like \"8M\"."));
 	return json_pack("{s:s, s:s, s:o, s:b}", "type", "object", "description",
 			 "Limits that differ from the policy's.", "properties", properties,
 			 "additionalProperties", 0);

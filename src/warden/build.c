@@ -35,10 +35,10 @@ void build_fail(int sync, enum cell_step step, int errnum)
 }
 
 /* Runs one step; the whole build reads as a list of these. */
-#define STEP(name, call)                                      \
-	do {                                                  \
-		int _r = (call);                              \
-		if (_r < 0)                                   \
+#define STEP(name, call)                                       \
+	do {                                                   \
+		int _r = (call);                               \
+		if (_r < 0)                                    \
 			build_fail(c->sync, STEP_##name, -_r); \
 	} while (0)
 
@@ -152,11 +152,11 @@ static int limit_sysctls(void)
 		const char *name, *value;
 		bool optional;
 	} sysctls[] = {
-		{ "max_user_namespaces", "0", false },	  { "max_mnt_namespaces", "0", false },
-		{ "max_net_namespaces", "0", false },	  { "max_pid_namespaces", "0", false },
-		{ "max_ipc_namespaces", "0", false },	  { "max_uts_namespaces", "0", false },
-		{ "max_cgroup_namespaces", "0", false },  { "max_time_namespaces", "0", true },
-		{ "max_inotify_instances", "16", true },  { "max_inotify_watches", "4096", true },
+		{ "max_user_namespaces", "0", false },   { "max_mnt_namespaces", "0", false },
+		{ "max_net_namespaces", "0", false },    { "max_pid_namespaces", "0", false },
+		{ "max_ipc_namespaces", "0", false },    { "max_uts_namespaces", "0", false },
+		{ "max_cgroup_namespaces", "0", false }, { "max_time_namespaces", "0", true },
+		{ "max_inotify_instances", "16", true }, { "max_inotify_watches", "4096", true },
 		{ "max_fanotify_groups", "0", true },
 	};
 	_cleanup_close_ int dir = open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -16,12 +16,12 @@
 
 /* Between the warden and the process that becomes a cell (socket `sync`). */
 enum build_message {
-	BUILD_PID = 1, /* up: the pid of the new process */
-	BUILD_HERE,    /* up, fd: its user namespace */
-	BUILD_MAPPED,  /* down: the uid maps are written */
+	BUILD_PID = 1,  /* up: the pid of the new process */
+	BUILD_HERE,     /* up, fd: its user namespace */
+	BUILD_MAPPED,   /* down: the uid maps are written */
 	BUILD_PREPARED, /* up: everything stands that does not depend on a spec */
-	BUILD_GO,      /* down, fds: workspace, init's control socket, driver's socket (optional) */
-	BUILD_FAILED,  /* up: a step failed */
+	BUILD_GO,     /* down, fds: workspace, init's control socket, driver's socket (optional) */
+	BUILD_FAILED, /* up: a step failed */
 	BUILD_MESSAGE_COUNT,
 };
 

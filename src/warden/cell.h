@@ -37,18 +37,18 @@ struct cell {
 	enum cell_state state;
 	int slot;
 	struct cgroup cgroup;
-	int sync;	  /* to the process that is becoming init; closed by its exec */
-	pid_t starter;	  /* enters the cgroup and makes the namespaces, then exits */
-	pid_t init;	  /* 0 until it is known, and again when it is reaped */
-	pid_t files;	  /* hotcell-files, or 0 */
+	int sync;      /* to the process that is becoming init; closed by its exec */
+	pid_t starter; /* enters the cgroup and makes the namespaces, then exits */
+	pid_t init;    /* 0 until it is known, and again when it is reaped */
+	pid_t files;   /* hotcell-files, or 0 */
 	int user_ns;
 	int workspace;
-	bool here;	  /* BUILD_HERE came */
-	bool wanted;	  /* a spec is assigned */
-	bool created;	  /* CREATED was sent */
-	bool doomed;	  /* the front wants it gone: remove as soon as it is */
+	bool here;                     /* BUILD_HERE came */
+	bool wanted;                   /* a spec is assigned */
+	bool created;                  /* CREATED was sent */
+	bool doomed;                   /* the front wants it gone: remove as soon as it is */
 	struct warden_create *request; /* while the cell is still PREPARING */
-	bool failed;	  /* FAILED was sent: GONE will not be */
+	bool failed;                   /* FAILED was sent: GONE will not be */
 	uint64_t cookie;
 	uint64_t memory_limit; /* for the watcher */
 	bool over_memory;      /* the watcher killed it */

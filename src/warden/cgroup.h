@@ -15,7 +15,7 @@
 
 struct cgroups {
 	enum cgroup_kind kind;
-	uint32_t controllers;	     /* bits: limits that really exist */
+	uint32_t controllers;              /* bits: limits that really exist */
 	int dirs[CGROUP_CONTROLLER_COUNT]; /* -1 where there is none */
 	const struct cgroup_ops *ops;
 };

@@ -29,7 +29,7 @@
 
 enum {
 	EVENTS_AT_ONCE = 32,
-	DRAIN_MS = 2000,	/* for cells to die when the warden ends */
+	DRAIN_MS = 2000,          /* for cells to die when the warden ends */
 	BUSY_CGROUP_RETRY_MS = 2, /* v1 lets go of a cgroup a moment after its last process */
 };
 
@@ -270,7 +270,8 @@ static int prepare_loop(struct warden *w)
 		if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 			return -errno;
 	}
-	if (fd_set_nonblock(WARDEN_FD_COMMAND, true) < 0 || fd_set_nonblock(WARDEN_FD_FRONT, true) < 0)
+	if (fd_set_nonblock(WARDEN_FD_COMMAND, true) < 0 ||
+	    fd_set_nonblock(WARDEN_FD_FRONT, true) < 0)
 		return -errno;
 	if (warden_watch(w, WARDEN_FD_COMMAND, &command_mark) < 0)
 		return -errno;
@@ -286,7 +287,8 @@ int main(void)
 	r = sys_landlock_abi();
 	w.landlock_abi = r > 0 ? (uint32_t)r : 0;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || (r = prepare_loop(&w)) < 0) {
-		fprintf(stderr, "hotcell-warden: cannot start; it is run by hotcell, not by hand\n");
+		fprintf(stderr,
+			"hotcell-warden: cannot start; it is run by hotcell, not by hand\n");
 		return 1;
 	}
 	umask(022);

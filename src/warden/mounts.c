@@ -117,7 +117,8 @@ int mounts_tmp(uint64_t bytes)
 
 int mounts_workspace(int workspace)
 {
-	return sys_move_mount(workspace, "", AT_FDCWD, "/new/workspace", MOVE_MOUNT_F_EMPTY_PATH) < 0
+	return sys_move_mount(workspace, "", AT_FDCWD, "/new/workspace", MOVE_MOUNT_F_EMPTY_PATH) <
+			       0
 		       ? -errno
 		       : 0;
 }

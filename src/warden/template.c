@@ -21,14 +21,14 @@ static const struct device {
 	const char *host;
 	unsigned major, minor;
 } devices[] = {
-	{ "dev/null", "/dev/null", 1, 3 },     { "dev/zero", "/dev/zero", 1, 5 },
-	{ "dev/full", "/dev/full", 1, 7 },     { "dev/random", "/dev/random", 1, 8 },
+	{ "dev/null", "/dev/null", 1, 3 },       { "dev/zero", "/dev/zero", 1, 5 },
+	{ "dev/full", "/dev/full", 1, 7 },       { "dev/random", "/dev/random", 1, 8 },
 	{ "dev/urandom", "/dev/urandom", 1, 9 },
 };
 
 static const char *const directories[] = {
-	"root",	   "trees",	 "dev",	     "dev/shm",	       "proc",	      "new",	      "empty",
-	"root/dev", "root/proc", "root/tmp", "root/workspace", "root/etc",
+	"root",  "trees",    "dev",       "dev/shm",  "proc",           "new",
+	"empty", "root/dev", "root/proc", "root/tmp", "root/workspace", "root/etc",
 };
 
 static const struct {
@@ -138,7 +138,8 @@ int template_add_tree(struct template *t, uint32_t index, const char *place, int
 	if (index >= CELL_TREES_MAX || (t->trees & (1u << index)))
 		return -EINVAL;
 	/* Cloned now, while this process is still in the host's mount namespace. */
-	tree = sys_open_tree(dir, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	tree = sys_open_tree(dir, "",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	if (tree < 0)
 		return -errno;
 	r = open_place(t, place, &parent);
@@ -201,8 +202,8 @@ int template_add_link(struct template *t, const char *place, const char *target)
 static int mount_devices(const struct template *t, const int fds[ARRAY_SIZE(devices)])
 {
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-		if (fds[i] >= 0 &&
-		    sys_move_mount(fds[i], "", t->root, devices[i].name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		if (fds[i] >= 0 && sys_move_mount(fds[i], "", t->root, devices[i].name,
+						  MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return -errno;
 	}
 	return 0;

@@ -19,7 +19,7 @@
 
 struct template
 {
-	int root; /* the tmpfs */
+	int root;       /* the tmpfs */
 	uint32_t trees; /* bits: which are there */
 	int tree_fds[CELL_TREES_MAX];
 	char places[CELL_TREES_MAX][128];

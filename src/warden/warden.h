@@ -24,11 +24,11 @@ struct warden {
 	int epoll;
 	int signals; /* signalfd: SIGCHLD, SIGTERM, SIGINT */
 	int init_exe, files_exe;
-	bool front_blocked; /* a message to the front did not fit: that ends it */
+	bool front_blocked;    /* a message to the front did not fit: that ends it */
 	uint32_t prepare_step; /* the step at which the last spare failed, or 0 */
 	uint64_t next_look_ms; /* of the watcher */
-	bool greeted;	   /* HELLO was sent */
-	const char *doing; /* what the message at hand is for, to follow "cannot" */
+	bool greeted;          /* HELLO was sent */
+	const char *doing;     /* what the message at hand is for, to follow "cannot" */
 };
 
 /* Sends to the front. A front that does not read its answers is broken and is ended. */

@@ -14,7 +14,7 @@
 enum {
 	STATUS_MAX = 4096,
 	CHILDREN_MAX = 64 * 1024, /* text of one thread's children: some 8000 pids */
-	TREE_MAX = 4096,	  /* processes looked at in one cell; RLIMIT_NPROC is far below */
+	TREE_MAX = 4096,          /* processes looked at in one cell; RLIMIT_NPROC is far below */
 };
 
 bool watch_is_needed(const struct warden *w)

@@ -30,14 +30,21 @@ enum cell_message {
 	/* front to init or driver; fds: bundle, stdin, stdout, stderr, outputs */
 	CELL_RUN,
 	/* init or driver to front */
-	CELL_READY, /* init: the cell is built; driver: loaded, waiting for a RUN */
-	CELL_EXIT,  /* init only: the program's process ended */
+	CELL_READY,  /* init: the cell is built; driver: loaded, waiting for a RUN */
+	CELL_EXIT,   /* init only: the program's process ended */
 	CELL_BROKEN, /* init only: a step failed, no user code was started */
-	CELL_DONE,  /* driver only: the run ended by itself */
+	CELL_DONE,   /* driver only: the run ended by itself */
 	CELL_MESSAGE_COUNT,
 };
 
-enum run_fd { RUN_FD_BUNDLE, RUN_FD_STDIN, RUN_FD_STDOUT, RUN_FD_STDERR, RUN_FD_OUTPUTS, RUN_FD_COUNT };
+enum run_fd {
+	RUN_FD_BUNDLE,
+	RUN_FD_STDIN,
+	RUN_FD_STDOUT,
+	RUN_FD_STDERR,
+	RUN_FD_OUTPUTS,
+	RUN_FD_COUNT
+};
 
 struct cell_spec_message {
 	struct wire_header header;

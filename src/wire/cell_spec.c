@@ -11,7 +11,10 @@ static const struct range {
 	uint64_t min, max;
 	const char *why;
 } ranges[] = {
-#define LIMIT(field, min, max) { offsetof(struct cell_limits, field), min, max, #field " is out of range" }
+#define LIMIT(field, min, max)                                                           \
+	{                                                                                \
+		offsetof(struct cell_limits, field), min, max, #field " is out of range" \
+	}
 	LIMIT(memory_bytes, 8u << 20, (uint64_t)1 << 40),
 	LIMIT(cpu_milli, 10, 1024 * 1000),
 	LIMIT(processes, 4, 32768),

@@ -26,7 +26,7 @@ enum cell_profile {
 
 enum cell_flags {
 	CELL_LOOPBACK = 1u << 0, /* 127.0.0.1 and ::1 are up; there is never a route out */
-	CELL_DRIVER = 1u << 1,	 /* init starts argv at once, with a socket to the front on fd 3 */
+	CELL_DRIVER = 1u << 1,   /* init starts argv at once, with a socket to the front on fd 3 */
 	CELL_FLAGS_ALL = (1u << 2) - 1,
 };
 

@@ -17,8 +17,8 @@ enum {
 enum files_message {
 	/* front to files */
 	FILES_LIST = 1, /* everything below the workspace */
-	FILES_OPEN,	/* a regular file, for reading */
-	FILES_PUT,	/* fd: bytes that become a new regular file, parents made */
+	FILES_OPEN,     /* a regular file, for reading */
+	FILES_PUT,      /* fd: bytes that become a new regular file, parents made */
 	/* files to front */
 	FILES_ENTRY,  /* one each, in no order */
 	FILES_END,    /* after the last ENTRY */
@@ -59,9 +59,9 @@ struct files_entry {
 
 struct files_end {
 	struct wire_header header;
-	uint64_t count;	  /* all that were seen */
+	uint64_t count;   /* all that were seen */
 	uint32_t skipped; /* not sent: over max, too deep or too long a name */
-	int32_t errnum;	  /* not 0: the walk broke off */
+	int32_t errnum;   /* not 0: the walk broke off */
 };
 
 struct files_opened {

@@ -3,13 +3,13 @@
 
 #include <stdint.h>
 
-#define RUN_VERDICTS(X)         \
-	X(EXIT, "exit")         \
-	X(SIGNAL, "signal")     \
-	X(TIMEOUT, "timeout")   \
-	X(MEMORY, "memory")     \
-	X(OUTPUT, "output")     \
-	X(BLOCKED, "blocked")   \
+#define RUN_VERDICTS(X)       \
+	X(EXIT, "exit")       \
+	X(SIGNAL, "signal")   \
+	X(TIMEOUT, "timeout") \
+	X(MEMORY, "memory")   \
+	X(OUTPUT, "output")   \
+	X(BLOCKED, "blocked") \
 	X(CANCELLED, "cancelled")
 
 enum run_verdict {

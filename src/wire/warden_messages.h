@@ -21,11 +21,11 @@ enum {
 enum warden_message {
 	/* command to warden, while setting up */
 	WARDEN_SETTINGS = 1, /* fds: hotcell-init, hotcell-files (both open for execution) */
-	WARDEN_CGROUP,	     /* fd: the instance's directory in one hierarchy */
-	WARDEN_TREE,	     /* fd: a directory of the host, mounted read-only in cells */
-	WARDEN_FILE,	     /* fd: a file whose bytes are copied into the cells' root */
-	WARDEN_LINK,	     /* a symbolic link in the cells' root */
-	WARDEN_START,	     /* all is told: build the template, serve the front */
+	WARDEN_CGROUP,       /* fd: the instance's directory in one hierarchy */
+	WARDEN_TREE,         /* fd: a directory of the host, mounted read-only in cells */
+	WARDEN_FILE,         /* fd: a file whose bytes are copied into the cells' root */
+	WARDEN_LINK,         /* a symbolic link in the cells' root */
+	WARDEN_START,        /* all is told: build the template, serve the front */
 	/* front to warden */
 	WARDEN_CREATE,
 	WARDEN_DESTROY,
@@ -66,7 +66,7 @@ struct warden_settings {
 	/* Which limits the hierarchies really have: bits 1u << enum cgroup_controller (memory, pids, cpu). */
 	uint32_t controllers;
 	uint32_t bind_trees; /* overlayfs cannot be used: bind mounts, isolation fair */
-	uint32_t spare;	     /* cradles kept ready for the next cell */
+	uint32_t spare;      /* cradles kept ready for the next cell */
 };
 
 struct warden_cgroup {
@@ -125,15 +125,15 @@ struct warden_hello {
 /* Descriptors of a new cell, in this order; has says by bit which are there. */
 enum cell_fd {
 	CELL_FD_CONTROL,       /* SEQPACKET to init: cell_messages.h */
-	CELL_FD_DRIVER,	       /* SEQPACKET to the driver, with CELL_DRIVER */
+	CELL_FD_DRIVER,        /* SEQPACKET to the driver, with CELL_DRIVER */
 	CELL_FD_WORKSPACE,     /* O_PATH: only good for fstatfs */
-	CELL_FD_KILL,	       /* cgroup.kill, for writing */
-	CELL_FD_EVENTS,	       /* cgroup.events */
-	CELL_FD_FREEZE,	       /* cgroup.freeze or freezer.state, for writing */
+	CELL_FD_KILL,          /* cgroup.kill, for writing */
+	CELL_FD_EVENTS,        /* cgroup.events */
+	CELL_FD_FREEZE,        /* cgroup.freeze or freezer.state, for writing */
 	CELL_FD_MEMORY_PEAK,   /* memory.peak or memory.max_usage_in_bytes */
 	CELL_FD_MEMORY_EVENTS, /* memory.events or memory.oom_control: both have a line oom_kill N */
 	CELL_FD_MEMORY_NOW,    /* memory.current or memory.usage_in_bytes */
-	CELL_FD_CPU,	       /* cpu.stat (usage_usec) or cpuacct.usage (ns) */
+	CELL_FD_CPU,           /* cpu.stat (usage_usec) or cpuacct.usage (ns) */
 	CELL_FD_PIDS_PEAK,     /* pids.peak where the kernel has it */
 	CELL_FD_PIDS_NOW,      /* pids.current */
 	CELL_FD_PIDS_EVENTS,   /* pids.events: max N */
@@ -161,9 +161,9 @@ struct warden_failed {
 struct warden_gone {
 	struct wire_header header;
 	uint64_t cell;
-	int32_t status;	      /* of init, as waitpid gives it */
-	uint32_t over_memory; /* killed by the warden, which watches where no cgroup does */
-	uint64_t cpu_us;	   /* user and system, of init and all it waited for */
+	int32_t status;            /* of init, as waitpid gives it */
+	uint32_t over_memory;      /* killed by the warden, which watches where no cgroup does */
+	uint64_t cpu_us;           /* user and system, of init and all it waited for */
 	uint64_t memory_max_bytes; /* largest resident set of one process */
 };
 

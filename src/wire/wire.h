@@ -21,7 +21,7 @@ enum {
 struct wire_header {
 	uint16_t type;
 	uint16_t reserved; /* zero */
-	uint32_t size;	   /* of the whole message, header included */
+	uint32_t size;     /* of the whole message, header included */
 };
 
 /* Received descriptors. Whoever has the struct owns them: take with wire_take_fd(), and let
@@ -49,9 +49,9 @@ void wire_close_fds(struct wire_fds *fds);
 
 /* Which message may come when, how large it is and how many fds ride on it. */
 struct wire_rule {
-	uint32_t states;    /* bits: 1u << state */
-	uint32_t size;	    /* exactly, or at least min_size when that is set */
-	uint32_t min_size;  /* 0: size is exact */
+	uint32_t states;   /* bits: 1u << state */
+	uint32_t size;     /* exactly, or at least min_size when that is set */
+	uint32_t min_size; /* 0: size is exact */
 	uint8_t min_fds, max_fds;
 };
 

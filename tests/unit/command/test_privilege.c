@@ -20,7 +20,8 @@ static void test_subuid_find(void **state)
 		{ "ann:100000:65536\n", true, 100000, 65536 },
 		{ "bob:100000:65536\nann:165536:65536\n", true, 165536, 65536 },
 		{ "1001:100000:65536", true, 100000, 65536 }, /* by number, no newline at the end */
-		{ "ann:100000:10\nann:200000:65536\n", true, 200000, 65536 }, /* the first is too small */
+		{ "ann:100000:10\nann:200000:65536\n", true, 200000,
+		  65536 }, /* the first is too small */
 		{ "ann:100000:1000000\n", true, 100000, 65536 },
 		{ "", false, 0, 0 },
 		{ "anna:100000:65536\n", false, 0, 0 },

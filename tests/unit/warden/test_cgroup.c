@@ -86,8 +86,8 @@ static void tear_down(struct hierarchy *h)
 }
 
 static const char *const v2_files[] = { "memory.max",  "memory.swap.max", "memory.oom.group",
-					"pids.max",    "cpu.max",	  "cgroup.kill",
-					"memory.peak", "cpu.stat",	  NULL };
+					"pids.max",    "cpu.max",         "cgroup.kill",
+					"memory.peak", "cpu.stat",        NULL };
 static const char *const v1_files[] = { "memory.limit_in_bytes",
 					"memory.memsw.limit_in_bytes",
 					"pids.max",
@@ -158,7 +158,8 @@ static void test_v1_writes_each_limit(void **state)
 	(void)state;
 	set_up(&h, CGROUP_V1, all, v1_files);
 	assert_int_equal(cgroup_limit(&h.cgroups, &h.cgroup, &limits), 0);
-	assert_string_equal(content(h.cgroup.dirs[CGROUP_MEMORY], "memory.limit_in_bytes"), "268435456");
+	assert_string_equal(content(h.cgroup.dirs[CGROUP_MEMORY], "memory.limit_in_bytes"),
+			    "268435456");
 	assert_string_equal(content(h.cgroup.dirs[CGROUP_MEMORY], "memory.memsw.limit_in_bytes"),
 			    "268435456");
 	assert_string_equal(content(h.cgroup.dirs[CGROUP_PIDS], "pids.max"), "65");

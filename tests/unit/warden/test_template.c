@@ -18,10 +18,18 @@ static void test_places(void **state)
 		const char *place;
 		bool valid;
 	} cases[] = {
-		{ "/usr", true },	 { "/etc/alternatives", true }, { "/opt/hotcell/x", true },
-		{ "usr", false },	 { "/", false },		{ "", false },
-		{ "/../etc", false },	 { "/usr/../..", false },	{ "/usr/", false },
-		{ "/usr//bin", false },	 { "/./usr", false },		{ "/..", false },
+		{ "/usr", true },
+		{ "/etc/alternatives", true },
+		{ "/opt/hotcell/x", true },
+		{ "usr", false },
+		{ "/", false },
+		{ "", false },
+		{ "/../etc", false },
+		{ "/usr/../..", false },
+		{ "/usr/", false },
+		{ "/usr//bin", false },
+		{ "/./usr", false },
+		{ "/..", false },
 	};
 
 	(void)state;

@@ -12,8 +12,9 @@
 
 #include "warden/watch.h"
 
-static const char status[] = "Name:\tx\nVmPeak:\t  100 kB\nRssAnon:\t    2048 kB\nRssFile:\t    4 kB\n"
-			     "RssShmem:\t       8 kB\nThreads:\t1\n";
+static const char status[] =
+	"Name:\tx\nVmPeak:\t  100 kB\nRssAnon:\t    2048 kB\nRssFile:\t    4 kB\n"
+	"RssShmem:\t       8 kB\nThreads:\t1\n";
 
 static void test_status_bytes(void **state)
 {

@@ -301,10 +301,15 @@ static void test_check(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PAIR_TEST(test_round_trip),    PAIR_TEST(test_fds),
-		PAIR_TEST(test_send_refuses),  PAIR_TEST(test_recv_refuses),
-		PAIR_TEST(test_recv_too_long), PAIR_TEST(test_peer_gone),
-		PAIR_TEST(test_full_socket),   PAIR_TEST(test_last_words_of_a_peer_that_did_not_read),   cmocka_unit_test(test_check),
+		PAIR_TEST(test_round_trip),
+		PAIR_TEST(test_fds),
+		PAIR_TEST(test_send_refuses),
+		PAIR_TEST(test_recv_refuses),
+		PAIR_TEST(test_recv_too_long),
+		PAIR_TEST(test_peer_gone),
+		PAIR_TEST(test_full_socket),
+		PAIR_TEST(test_last_words_of_a_peer_that_did_not_read),
+		cmocka_unit_test(test_check),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
