@@ -210,6 +210,7 @@ static int on_gone(struct native *native, const struct warden_gone *gone)
 
 	if (!cell || cell->gone)
 		return -EPROTO;
+	native_cell_drain_control(cell);
 	if (cell->orphan) {
 		forget(cell);
 		return 0;

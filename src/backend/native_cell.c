@@ -214,7 +214,7 @@ static void on_control(struct native_cell *cell, const union cell_in *in)
 			return;
 		}
 		cell->init_ready = true;
-		if (!cell->driver)
+		if (!cell->driver || cell->driver_ready)
 			become_ready(cell);
 		return;
 	case CELL_EXIT:
@@ -255,6 +255,12 @@ static void control_readable(void *data)
 		on_control(cell, &in);
 }
 
+void native_cell_drain_control(struct native_cell *cell)
+{
+	for (size_t i = 0; i < CELL_MESSAGE_COUNT && cell->control && !cell->orphan; i++)
+		control_readable(cell);
+}
+
 static void driver_readable(void *data)
 {
 	struct native_cell *cell = data;
@@ -276,7 +282,14 @@ static void driver_readable(void *data)
 		return;
 	}
 	if (in.header.type == CELL_READY) {
-		become_ready(cell);
+		if (cell->driver_ready) {
+			rogue(cell);
+			return;
+		}
+		/* Both must say it: init locks itself down while the driver loads. */
+		cell->driver_ready = true;
+		if (cell->init_ready)
+			become_ready(cell);
 		return;
 	}
 	cell->state = NATIVE_ENDED;

@@ -31,6 +31,7 @@ struct native_cell {
 	uint64_t id; /* 0 until CREATED */
 	enum native_cell_state state;
 	bool driver;
+	bool driver_ready;
 	bool init_ready, exited;
 	bool killed;
 	bool gone;
@@ -57,5 +58,8 @@ void native_cell_close(struct native_cell *cell);
 int native_cell_run(struct cell *base, const int fds[RUN_FD_COUNT]);
 void native_cell_kill(struct cell *base);
 int native_cell_freeze(struct cell *base, bool on);
+/* Takes what init had still said before it went: its words may be overtaken by the warden's. */
+void native_cell_drain_control(struct native_cell *cell);
+
 void native_cell_usage(struct cell *base, struct cell_usage *ret);
 bool native_cell_workspace_is_empty(struct cell *base);

@@ -53,10 +53,15 @@ static ssize_t read_proc(const char *path, char *text, size_t size)
 static uint64_t process_bytes(pid_t pid)
 {
 	char path[48], text[STATUS_MAX];
+	ssize_t r;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (read_proc(path, text, sizeof(text)) < 0)
-		return 0;
+	r = read_proc(path, text, sizeof(text));
+	if (r == -ENOENT || r == -ESRCH)
+		return 0; /* it has ended */
+	/* What cannot be counted is over any limit. */
+	if (r < 0)
+		return UINT64_MAX / TREE_MAX;
 	return watch_status_bytes(text, "RssAnon") + watch_status_bytes(text, "RssShmem");
 }
 
