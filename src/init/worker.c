@@ -333,7 +333,7 @@ int worker_start(struct init *init, const struct worker_start *start, uint32_t *
 		return -errno;
 	if (pid == 0)
 		worker_main(init, start, in);
-	in = fd_close(in);
+	(void)fd_close(TAKE_FD(in));
 	/* Returns at once with nothing when the exec has closed the other end. */
 	do
 		n = read(up, &failure, sizeof(failure));

@@ -286,9 +286,11 @@ int main(void)
 	cgroups_init(&w.cgroups);
 	r = sys_landlock_abi();
 	w.landlock_abi = r > 0 ? (uint32_t)r : 0;
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || (r = prepare_loop(&w)) < 0) {
+	r = prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : prepare_loop(&w);
+	if (r < 0) {
 		fprintf(stderr,
-			"hotcell-warden: cannot start; it is run by hotcell, not by hand\n");
+			"hotcell-warden: cannot start (%s); it is run by hotcell, not by hand\n",
+			strerror(-r));
 		return 1;
 	}
 	umask(022);

@@ -32,9 +32,7 @@ uint64_t watch_status_bytes(const char *text, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		if (*line == '\n')
-			line++;
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		if (strncmp(line, name, len) == 0 && line[len] == ':')
 			return strtoull(line + len + 1, NULL, 10) * 1024;
 	}
@@ -52,7 +50,7 @@ static ssize_t read_proc(const char *path, char *text, size_t size)
  * are in the page cache anyway. */
 static uint64_t process_bytes(pid_t pid)
 {
-	char path[48], text[STATUS_MAX];
+	char path[48], text[STATUS_MAX] = "";
 	ssize_t r;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
@@ -78,9 +76,9 @@ static void append_children(pid_t pid, pid_t *list, size_t *n)
 	if (!tasks)
 		return;
 	while ((entry = readdir(tasks))) {
-		int tid = atoi(entry->d_name);
+		long tid = strtol(entry->d_name, NULL, 10);
 
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, tid);
+		snprintf(path, sizeof(path), "/proc/%d/task/%ld/children", pid, tid);
 		if (tid <= 0 || read_proc(path, text, sizeof(text)) < 0)
 			continue;
 		for (char *p = text, *end; *n < TREE_MAX; p = end) {

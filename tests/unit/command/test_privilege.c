@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -54,7 +54,7 @@ static void test_a_line_that_is_too_long_is_passed_over(void **state)
 	(void)state;
 	for (size_t i = 0; i < 500; i++)
 		text[i] = 'x';
-	strcpy(text + 500, "\nann:100000:65536\n");
+	snprintf(text + 500, sizeof(text) - 500, "\nann:100000:65536\n");
 	assert_true(subuid_find(text, "ann", 1001, &first, &count));
 }
 

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -37,7 +38,7 @@ static void test_places(void **state)
 		char place[WARDEN_PLACE_MAX] = { 0 };
 
 		print_message("place \"%s\"\n", cases[i].place);
-		strcpy(place, cases[i].place);
+		snprintf(place, sizeof(place), "%s", cases[i].place);
 		assert_int_equal(template_place_is_valid(place, sizeof(place)), cases[i].valid);
 	}
 }
