@@ -10,6 +10,10 @@ sys.path.insert(0, os.path.dirname(__file__))
 import hotcell  # noqa: E402
 
 
+# What does not use the built programs at all is tested once, with the plain ones.
+collect_ignore = ["integration/test_python_driver.py"] if hotcell.is_sanitized() else []
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """With HOTCELL_TESTS_MUST_RUN=1 a test is skipped only for what this kernel or machine lacks."""

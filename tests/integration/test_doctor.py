@@ -203,7 +203,7 @@ def test_wrong_arguments(program):
 # ---- setup host ----
 
 
-def setup(program, *args, **more):
+def set_up_host(program, *args, **more):
     return subprocess.run(
         [program, "setup", "host", *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **more
     )
@@ -237,12 +237,12 @@ def tree(folder):
 
 def test_setup_does_and_undoes(program, machine):
     before = tree(machine)
-    shown = setup(program, "--root", machine, "--user", "alice", "--dry-run")
+    shown = set_up_host(program, "--root", machine, "--user", "alice", "--dry-run")
     assert shown.returncode == 0 and tree(machine) == before
     for word in ("/etc/apparmor.d/hotcell", "userns,", "alice:165536:65536", "user@.service.d", "daemon-reload"):
         assert word in shown.stdout
 
-    done = setup(program, "--root", machine, "--user", "alice", "--yes")
+    done = set_up_host(program, "--root", machine, "--user", "alice", "--yes")
     assert done.returncode == 0, done
     after = tree(machine)
     assert after["etc/subuid"] == "bob:100000:65536\nalice:165536:65536\n"
@@ -251,42 +251,42 @@ def test_setup_does_and_undoes(program, machine):
     assert "Delegate=cpu" in after["etc/systemd/system/user@.service.d/hotcell.conf"]
     assert len(json.loads(after["etc/hotcell/host-setup.json"])["actions"]) == 4
 
-    again = setup(program, "--root", machine, "--user", "alice", "--yes")
+    again = set_up_host(program, "--root", machine, "--user", "alice", "--yes")
     assert again.returncode == 0 and "needs nothing" in again.stdout and tree(machine) == after
 
-    undone = setup(program, "--root", machine, "--remove", "--yes")
+    undone = set_up_host(program, "--root", machine, "--remove", "--yes")
     assert undone.returncode == 0, undone
     # But for the end of a line that somebody had left out.
     assert tree(machine) == before | {"etc/subgid": "bob:100000:65536\n"}
-    nothing = setup(program, "--root", machine, "--remove", "--yes")
+    nothing = set_up_host(program, "--root", machine, "--remove", "--yes")
     assert nothing.returncode == 0 and "nothing to undo" in nothing.stdout
 
 
 def test_setup_keeps_what_others_changed(program, machine):
-    setup(program, "--root", machine, "--user", "alice", "--yes", check=True)
+    set_up_host(program, "--root", machine, "--user", "alice", "--yes", check=True)
     mine = machine / "etc/systemd/system/user@.service.d/hotcell.conf"
     mine.write_text("[Service]\nDelegate=yes\n")
-    done = setup(program, "--root", machine, "--remove", "--yes")
+    done = set_up_host(program, "--root", machine, "--remove", "--yes")
     assert done.returncode == 0 and "kept" in done.stdout
     assert mine.read_text() == "[Service]\nDelegate=yes\n"
     # A profile of that name that is not ours is not touched either.
     profile = machine / "etc/apparmor.d/hotcell"
     profile.write_text("# the distribution's\n")
-    done = setup(program, "--root", machine, "--user", "alice", "--yes")
+    done = set_up_host(program, "--root", machine, "--user", "alice", "--yes")
     assert done.returncode == 0 and "not ours" in done.stdout
     assert profile.read_text() == "# the distribution's\n"
 
 
 def test_setup_asks(program, machine):
     before = tree(machine)
-    done = setup(program, "--root", machine, "--user", "alice")
+    done = set_up_host(program, "--root", machine, "--user", "alice")
     assert done.returncode == 2 and "--yes" in done.stderr and tree(machine) == before
-    done = setup(program, "--root", machine, "--user", "mallory", "--yes")
+    done = set_up_host(program, "--root", machine, "--user", "mallory", "--yes")
     assert done.returncode == 2 and "no user 'mallory'" in done.stderr and tree(machine) == before
 
 
 def test_setup_needs_root(root, program):
-    done = setup(program, user=NOBODY_IN_PARTICULAR, group=NOBODY_IN_PARTICULAR, extra_groups=[])
+    done = set_up_host(program, user=NOBODY_IN_PARTICULAR, group=NOBODY_IN_PARTICULAR, extra_groups=[])
     assert done.returncode == 1 and "sudo" in done.stderr and len(done.stderr.splitlines()) == 1
 
 

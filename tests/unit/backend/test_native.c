@@ -135,6 +135,7 @@ static void test_driver_garbage(void **state)
 		say_hello(&world);
 		ask(&world, CELL_DRIVER);
 		create(&world, true);
+		say_ready(&world, world.control);
 		say_ready(&world, world.driver);
 		if (cases[i].running)
 			assert_int_equal(run(&world), 0);

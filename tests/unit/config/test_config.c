@@ -103,7 +103,7 @@ static void test_refused(void **state)
 		  "timeout, timeout_max, memory_max" },
 		{ "[runs]\n",
 		  "t.ini:1: there is no section [runs]; did you mean 'run'? There are: run, cells, paths, "
-		  "log, policy.strict, policy.standard, policy.permissive" },
+		  "mcp, log, policy.strict, policy.standard, policy.permissive" },
 		{ "[policy.lax]\nmemory = 1G\n", "t.ini:1: there is no section [policy.lax]" },
 		{ "[run]\nTIMEOUT = 1s\n",
 		  "t.ini:2: there is no setting 'TIMEOUT' in [run]; did you mean 'timeout'?" },
@@ -308,8 +308,9 @@ static void test_load_environment(void **state)
 		{ "HOTCELL_POLICY_STRICT_MEMORY", "64M", NULL },
 		{ "HOTCELL_CELLS_UID_BASE", "2000000000", NULL },
 		{ "LOG_LEVEL", "INFO", NULL },
-		{ "LOG_LEVEL", "chatty",
-		  "environment variable LOG_LEVEL: log.level: 'chatty' is not one of error, warn, info, debug" },
+		{ "LOG_LEVEL", "chatty", NULL }, /* another program's word */
+		{ "HOTCELL_LOG_LEVEL", "chatty",
+		  "environment variable HOTCELL_LOG_LEVEL: log.level: 'chatty' is not one of error, warn, info, debug" },
 		{ "HOTCELL_RUN_TIMEOUT", "soon",
 		  "environment variable HOTCELL_RUN_TIMEOUT: run.timeout: 'soon' is not a duration" },
 		{ "HOTCELL_RUN_TIMEOUT", "11m", "run.timeout (660000 ms) is more than" },
