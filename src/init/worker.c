@@ -24,7 +24,10 @@
 #include "init/init.h"
 #include "wire/bundle.h"
 
-enum { CELL_UID = 1000 };
+enum {
+	CELL_UID = 1000,
+	REPORT_FD = 10, /* below every limit on open files that a cell may have */
+};
 
 struct failure {
 	uint32_t step;
@@ -304,10 +307,11 @@ static _Noreturn void worker_main(struct init *init, const struct worker_start *
 	STEP(WORKER_CODE, unpack(init, start->bundle));
 	STEP(WORKER_STDIO, connect_stdio(start));
 	/* The report pipe is closed by a successful exec; everything else goes now. */
-	STEP(WORKER_FDS, dup3(report, 1000, O_CLOEXEC) < 0 ? -errno : 0);
-	report = 1000;
-	STEP(WORKER_FDS, close_range(first_to_close, 999, 0) < 0 ? -errno : 0);
-	STEP(WORKER_FDS, close_range(1001, ~0u, 0) < 0 ? -errno : 0);
+	if (report != REPORT_FD)
+		STEP(WORKER_FDS, dup3(report, REPORT_FD, O_CLOEXEC) < 0 ? -errno : 0);
+	report = REPORT_FD;
+	STEP(WORKER_FDS, close_range(first_to_close, REPORT_FD - 1, 0) < 0 ? -errno : 0);
+	STEP(WORKER_FDS, close_range(REPORT_FD + 1, ~0u, 0) < 0 ? -errno : 0);
 	STEP(WORKER_LANDLOCK,
 	     landlock_apply(init->briefing.landlock_abi, spec->flags & CELL_LOOPBACK));
 	STEP(WORKER_FILTER, load_filter(&init->filter));

@@ -26,11 +26,17 @@ enum {
 };
 
 /* After a fork: default signals, and nothing of the warden's but what is named. The copies of other
- * cells' sockets must go, or those cells would never see end of file. */
+ * cells' sockets must go, or those cells would never see end of file; so must the terminal that is our
+ * stderr. */
 static int shed(const int *keep, size_t n_keep)
 {
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		if (null < 0 || dup2(null, fd) < 0)
+			return -errno;
+	}
 	sigemptyset(&none);
 	for (int s = 1; s < NSIG; s++)
 		(void)signal(s, SIG_DFL);

@@ -102,7 +102,7 @@ def test_F1_etc_is_generated(inside_files, outside_files):
     allowed = set(
         "passwd group hosts hostname nsswitch.conf resolv.conf ssl ld.so.cache localtime ld.so.conf ld.so.conf.d "
         "ca-certificates alternatives protocols services mime.types timezone locale.alias host.conf shells "
-        "machine-id profile bash.bashrc inputrc python3 python3.11 os-release".split()
+        "machine-id profile bash.bashrc inputrc python3 python3.11 os-release fonts".split()
     )
     names = set(inside_files.value["F1 etc"])
     assert names <= allowed, f"in /etc: {sorted(names - allowed)}"
