@@ -125,11 +125,15 @@ static void test_driver_garbage(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct cell_done message = { .header = { .type = cases[i].type,
-							 .size = cases[i].size },
-					     .code = cases[i].code };
+		union { /* as large as the largest that is pretended */
+			struct cell_done done;
+			struct cell_exit exit;
+		} message = { .exit = { .status = 0 } };
 		struct world world;
 
+		message.done.header.type = cases[i].type;
+		message.done.header.size = cases[i].size;
+		message.done.code = cases[i].code;
 		print_message("garbage %zu\n", i);
 		world_open(&world);
 		say_hello(&world);
