@@ -95,6 +95,14 @@ int fd_write_file_at(int dir, const char *name, const char *text)
 	return n < 0 ? -errno : 0;
 }
 
+int fd_seal(int fd)
+{
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return -errno;
+	return 0;
+}
+
 int fd_from_bytes(const char *name, const void *data, size_t len)
 {
 	_cleanup_close_ int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -105,10 +113,9 @@ int fd_from_bytes(const char *name, const void *data, size_t len)
 	r = fd_write_all(fd, data, len);
 	if (r < 0)
 		return r;
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		return -errno;
+	r = fd_seal(fd);
+	if (r < 0)
+		return r;
 	return TAKE_FD(fd);
 }
 

@@ -28,6 +28,9 @@ ssize_t fd_read_text(int fd, char *text, size_t size);
 /* Opens name beneath dir, writes text in one write(2), closes. For cgroup and proc files. */
 int fd_write_file_at(int dir, const char *name, const char *text);
 
+/* Rewinds a memfd and makes sure that nobody changes it any more. */
+int fd_seal(int fd);
+
 /* A sealed, read-only memfd with these bytes; a negative errno when it cannot be made. */
 int fd_from_bytes(const char *name, const void *data, size_t len);
 

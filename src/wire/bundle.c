@@ -62,9 +62,8 @@ int bundle_to_fd(const struct bundle *bundle)
 		r = fd_write_all(fd, bundle->code, bundle->code_len);
 	if (r < 0)
 		return r;
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		return -errno;
+	r = fd_seal(fd);
+	if (r < 0)
+		return r;
 	return TAKE_FD(fd);
 }
