@@ -5,7 +5,7 @@ declare -A packages=(
 	[build]="gcc libc6-dev meson ninja-build pkg-config libuv1-dev libmicrohttpd-dev libjansson-dev libssl-dev
 		libseccomp-dev libcap-dev libsqlite3-dev libinih-dev"
 	[runtimes]="python3 bash coreutils grep sed mawk findutils tar gzip jq"
-	[test]="libcmocka-dev python3 python3-pytest python3-matplotlib strace bubblewrap procps util-linux iproute2"
+	[test]="libcmocka-dev python3 python3-pytest python3-matplotlib python3-pil python3-pandas uidmap strace bubblewrap procps util-linux iproute2"
 	[clients]="nodejs npm"
 	[vm]="qemu-system-x86 mmdebstrap fakeroot e2fsprogs"
 	[lint]="clang-format clang-tidy cppcheck shellcheck codespell pmccabe python3 pyflakes3 libcmocka-dev"

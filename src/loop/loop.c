@@ -100,9 +100,10 @@ struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *data), v
 
 void loop_timer_start(struct loop_timer *timer, uint64_t ms, uint64_t repeat_ms)
 {
-	/* libuv counts from the start of this turn; without this a timer would fire early. */
+	/* libuv counts whole milliseconds from the start of this turn; without the first of these a
+	 * timer would fire early, without the second by a part of one. */
 	uv_update_time(timer->uv.loop);
-	(void)uv_timer_start(&timer->uv, timer_fired, ms, repeat_ms);
+	(void)uv_timer_start(&timer->uv, timer_fired, ms ? ms + 1 : 0, repeat_ms);
 }
 
 void loop_timer_stop(struct loop_timer *timer)
