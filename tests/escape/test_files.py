@@ -87,7 +87,7 @@ FILES = (
             },
             **{f"F20 {name}": "ok" for name in ("null", "zero", "urandom")},
         },
-        ("F20 kmsg", "F20 ptmx", "F20 tty0"),
+        ("F20 ptmx",)  # what every host has, a container too,
     ),
 )
 
@@ -141,7 +141,8 @@ def test_F20_dev_list(inside_files, outside_files):
     """F20: /dev holds exactly what a program needs."""
     expected = {"null", "zero", "full", "random", "urandom", "shm", "fd", "stdin", "stdout", "stderr"}
     assert set(inside_files.value["F20 dev"]) == expected
-    assert "kmsg" in outside_files.value["F20 dev"] or os.geteuid() != 0
+    # A control that every host has, a container too.
+    assert "ptmx" in outside_files.value["F20 dev"]
 
 
 def test_F_mounts_are_locked(inside_files):
