@@ -87,7 +87,7 @@ FILES = (
             },
             **{f"F20 {name}": "ok" for name in ("null", "zero", "urandom")},
         },
-        ("F20 ptmx",)  # what every host has, a container too,
+        ("F20 ptmx",),  # what every host has, a container too
     ),
 )
 
