@@ -25,6 +25,7 @@ enum {
 	GONE_MAX_MS = 2 * 1000,   /* from the kill to the last process's end */
 	COLLECT_MAX_MS = 10 * 1000,
 	NOTE_MAX = 256,
+	LATE_EXIT_MS = 200, /* from a driver's DONE to its exit */
 };
 
 /* One timer serves all states; what its end means is in timer_fired(). */
@@ -301,9 +302,14 @@ static void on_finished(struct cell *cell, int code, void *data)
 		return;
 	run->facts.has_done = true;
 	run->facts.done_code = code;
-	/* The driver exits next, and its exit tells what the run has cost. */
-	if (cell_usage_is_late(run->cell))
+	/* The driver exits next, and its exit tells what the run has cost. What is written after DONE
+	 * is not the run's any more. */
+	if (cell_usage_is_late(run->cell)) {
+		streams_drain(&run->streams);
+		streams_close(&run->streams);
+		loop_timer_start(run->timer, LATE_EXIT_MS, 0);
 		return;
+	}
 	if (made_files(run)) {
 		end(run, CAUSE_NONE);
 		return;

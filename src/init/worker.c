@@ -60,15 +60,27 @@ static int lower(int resource, uint64_t soft, uint64_t hard)
 	return setrlimit((__rlimit_resource_t)resource, &limit) < 0 ? -errno : 0;
 }
 
-static int set_rlimits(const struct cell_limits *limits, bool limit_data)
+/* init counts too where it has the program's uid. */
+static uint64_t process_limit(const struct cell_spec_message *briefing)
 {
+	uint64_t own = briefing->shared_uid ? 1 : 0;
+
+	/* The second line behind pids.max leaves it room to be the first. */
+	return briefing->spec.limits.processes + own + (briefing->limit_processes ? 0 : 8);
+}
+
+static int set_rlimits(const struct cell_spec_message *briefing)
+{
+	const struct cell_limits *limits = &briefing->spec.limits;
+	/* Far enough from the limit that the watcher, whose word is "memory", comes first. */
+	const uint64_t data = briefing->limit_data ? 4 * limits->memory_bytes : RLIM_INFINITY;
+	const uint64_t processes = process_limit(briefing);
 	const struct {
 		int resource;
 		uint64_t soft, hard;
 	} table[] = {
 		{ RLIMIT_CORE, 0, 0 },
-		{ RLIMIT_DATA, limit_data ? limits->memory_bytes : RLIM_INFINITY,
-		  limit_data ? limits->memory_bytes : RLIM_INFINITY },
+		{ RLIMIT_DATA, data, data },
 		{ RLIMIT_NOFILE, limits->open_files, limits->open_files },
 		{ RLIMIT_FSIZE, MAX(limits->workspace_bytes, limits->tmp_bytes),
 		  MAX(limits->workspace_bytes, limits->tmp_bytes) },
@@ -78,8 +90,8 @@ static int set_rlimits(const struct cell_limits *limits, bool limit_data)
 		{ RLIMIT_RTPRIO, 0, 0 },
 		{ RLIMIT_SIGPENDING, 1024, 1024 },
 		{ RLIMIT_STACK, 8 << 20, RLIM_INFINITY },
-		/* The second line behind pids.max; counted by uid in this user namespace. */
-		{ RLIMIT_NPROC, limits->processes + 8, limits->processes + 8 },
+		/* Counted by uid in this user namespace. */
+		{ RLIMIT_NPROC, processes, processes },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -298,7 +310,7 @@ static _Noreturn void worker_main(struct init *init, const struct worker_start *
 	unsigned first_to_close = start->driver >= 0 ? DRIVER_FD + 1 : DRIVER_FD;
 
 	STEP(WORKER_FORK, reset_signals());
-	STEP(WORKER_RLIMITS, set_rlimits(&spec->limits, init->briefing.limit_data));
+	STEP(WORKER_RLIMITS, set_rlimits(&init->briefing));
 	STEP(WORKER_BOUNDING, drop_bounding_set());
 	STEP(WORKER_UID, become_user(init->briefing.shared_uid));
 	STEP(WORKER_CAPS, drop_capabilities());

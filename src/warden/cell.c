@@ -127,6 +127,7 @@ static int brief_init(const struct warden *w, int control, const struct cell_spe
 	message.landlock_abi = w->landlock_abi;
 	message.shared_uid = w->settings.uid_mode == UID_SINGLE;
 	message.limit_data = !(w->cgroups.controllers & (1u << CGROUP_MEMORY));
+	message.limit_processes = !(w->cgroups.controllers & (1u << CGROUP_PIDS));
 	r = wire_send(control, &message, NULL, 0);
 	if (r < 0)
 		return r;

@@ -93,7 +93,8 @@ int mounts_proc(void)
 int mounts_dev(void)
 {
 	if (mount("/dev", "/new/dev", NULL, MS_BIND | MS_REC, NULL) < 0 ||
-	    sys_mount_setattr("/new/dev", 0,
+	    /* Devices that are mounts of their own (rootless) included. */
+	    sys_mount_setattr("/new/dev", AT_RECURSIVE,
 			      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC) < 0)
 		return -errno;
 	return 0;

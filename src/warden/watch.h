@@ -13,7 +13,7 @@
 
 struct warden;
 
-enum { WATCH_INTERVAL_MS = 50 };
+enum { WATCH_INTERVAL_MS = 20 };
 
 /* True when there is a cell to be watched: then watch_look() wants to be called in time. */
 bool watch_is_needed(const struct warden *w);

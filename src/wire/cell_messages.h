@@ -51,8 +51,9 @@ struct cell_spec_message {
 	struct cell_spec spec;
 	uint32_t landlock_abi; /* rules are made as far as this goes; 0: none (isolation says so) */
 	uint32_t shared_uid;   /* UID_SINGLE: init and worker have one uid */
-	uint32_t limit_data;   /* no memory cgroup: RLIMIT_DATA is the first line */
-	uint32_t reserved;
+	/* Limits that no cgroup sets: rlimits do, memory's as the second line behind the watcher. */
+	uint32_t limit_data;
+	uint32_t limit_processes;
 };
 
 /* size varies with length */
