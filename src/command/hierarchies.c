@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -331,8 +332,32 @@ static int make_own(struct hierarchies *h, size_t i, const char *name)
 	return h->own[i] < 0 ? -errno : 0;
 }
 
+/* The hierarchy whose directory says that the instance lives: as long as the command or the warden has
+ * it open, it is locked. The lock files tell the same, but only to those who see the same run directory;
+ * containers may share their host's cgroups and not that. */
+static size_t lock_place(const struct hierarchies *h)
+{
+	size_t i = 0;
+
+	while (i < CGROUP_CONTROLLER_COUNT && h->parent[i] < 0)
+		i++;
+	return i;
+}
+
+static bool is_anothers(const struct hierarchies *h, unsigned number, const char *name)
+{
+	size_t i = lock_place(h);
+	_cleanup_close_ int fd = -1;
+
+	if (i == CGROUP_CONTROLLER_COUNT || (h->own[i] >= 0 && h->number == number))
+		return false;
+	fd = openat(h->parent[i], name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
 bool hierarchies_make(struct hierarchies *h, unsigned number, struct error *err)
 {
+	size_t place = lock_place(h);
 	char name[16];
 
 	snprintf(name, sizeof(name), "%u", number);
@@ -343,6 +368,10 @@ bool hierarchies_make(struct hierarchies *h, unsigned number, struct error *err)
 			return error_set(err, ERR_UNAVAILABLE, -r,
 					 "cannot make the cgroup hotcell/%s", name);
 	}
+	h->number = number;
+	if (place < CGROUP_CONTROLLER_COUNT && flock(h->own[place], LOCK_EX | LOCK_NB) < 0)
+		return error_set(err, ERR_UNAVAILABLE, errno, "cannot lock the cgroup hotcell/%s",
+				 name);
 	h->controllers = 0;
 	if (h->kind == CGROUP_V2)
 		h->controllers = enable_controllers(h->own[CGROUP_UNIFIED]);
@@ -371,6 +400,8 @@ int hierarchies_remove(const struct hierarchies *h, unsigned number, uint64_t wa
 	int r;
 
 	snprintf(name, sizeof(name), "%u", number);
+	if (is_anothers(h, number, name))
+		return -EBUSY;
 	/* Kill in every hierarchy before waiting in one: what v1's freezer holds dies only when it
 	 * is thawed there. */
 	r = remove_everywhere(h, name, 0);

@@ -19,6 +19,7 @@ struct hierarchies {
 	enum cgroup_kind kind;
 	uint32_t controllers;                /* limits there really are, as in warden_settings */
 	int parent[CGROUP_CONTROLLER_COUNT]; /* hotcell, or -1 */
+	unsigned number;                     /* K, when own is there */
 	int own[CGROUP_CONTROLLER_COUNT];    /* hotcell/K, or -1 */
 };
 
