@@ -57,7 +57,7 @@ struct cell_spec {
 	uint32_t envc;
 	uint32_t strings_len;
 	struct cell_limits limits;
-	/* Where init writes the code of a run (absolute, in /tmp or /workspace); unused by drivers. */
+	/* Where init writes the code of a run: a plain name in /tmp; unused by drivers. */
 	char code_path[CELL_CODE_PATH_MAX];
 	/* argc strings, then envc strings NAME=value, each ended by NUL. */
 	char strings[CELL_STRINGS_MAX];

@@ -70,7 +70,7 @@ def test_fork_bomb():
     done = hotcell.run(FORK_BOMB, "--processes", "20", "--timeout", "60s")
     assert done.status == 0 and done.text.endswith("BlockingIOError\n"), done
     # Without a cgroup the limit is the kernel's per user, and hotcell's own processes need some too.
-    assert int(done.text.split()[0]) < (20 if KIND == "v2" else 40), done
+    assert int(done.text.split()[0]) < 20, done
     assert hotcell.run("print(1)").out == b"1\n"
 
 
